@@ -1,65 +1,56 @@
 # `make help` lists the commands.  Each builds .venv from .ci/requirements.lock first, if it must: with PYTHON, or else with
-# python3 or the first of python3.11, python3.12 … that is new enough.  PYTHONS are what `make pythons` runs in place of each
-# that it finds.
-
+# the first Python that is new enough.  PYTHONS are what `make pythons` runs in place of each that it finds.
 export PYTHONUTF8 = 1
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 PYTEST = $(RUN) -m pytest -q -n auto --dist worksteal
-PIP = $(RUN) -m pip --quiet --quiet --disable-pip-version-check
 MEASURE = PYTHONPATH=src:docs/_ext $(RUN) tests/measure
 ROW = $(if $(ONLY),"$(ONLY)")
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
+PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
 TARGETS := $(shell sed -n 's/^\([a-z]*\):.*/\1/p' Makefile) waiting frameworks middleware
 .PHONY: $(TARGETS) FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
-docs: build/doctrees/begun  ## build site/ in both languages: open site/index.html
-	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees/en.built build/doctrees/zh-cn.built
+docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/index.html
+	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
 	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
-
+	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package site/live)
 # pages that have not changed are read again after a change of the programs that draw them
-build/doctrees/begun: .venv/complete $(shell find docs/_ext -name '*.py')
-	@rm -rf $(@D) site; mkdir -p $(@D); touch $@
-build/doctrees/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
-	@$(RUN) -m sphinx -q -n -W --keep-going -D language=$(subst -cn,_CN,$*) -d build/doctrees/$* docs site/$*
-	@$(RUN) docs/_ext/lifespec_docs/search.py site/$*
-	@touch $@
+build/doctrees$(LIVE)/begun: .venv/complete $(shell find docs/_ext -name '*.py')
+	@rm -rf build/doctrees* site; mkdir -p $(@D); touch $@
+build/doctrees$(LIVE)/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
+	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d build/doctrees$(LIVE)/$* docs site/$*
+	@$(RUN) docs/_ext/lifespec_docs/search.py site/$* && touch $@
+live: build/live/complete  ## build site/ with programs that can be run and edited; needs npm
+	@$(MAKE) --no-print-directory docs LIVE=-live
 
 test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
 	@$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-fail-under=100)
-
 outputs: .venv/complete  ## write what the programs of the pages print now into the pages, to be reviewed
 	@$(PYTEST) docs --update
-
-check: style types coverage optimized slow pythons package  ## test with coverage, under -O, other Pythons, real servers and a browser; style, types, package
+check: style types optimized slow pythons  ## test with coverage, under -O, other Pythons, real servers and a browser; style, types, package
+	@$(MAKE) --no-print-directory test COVERAGE=1
+	@$(MAKE) --no-print-directory release DRY=1
 style: .venv/complete
-	@$(RUN) -m ruff check --quiet src docs tests
-	@$(RUN) -m ruff format --quiet --diff src docs tests
+	@$(RUN) -m ruff check --quiet src docs tests && $(RUN) -m ruff format --quiet --diff src docs tests
 	@PYTHONPATH=docs/_ext .venv/bin/lint-imports --no-cache --no-logo
 	@.venv/bin/zizmor --offline --quiet .github
 types: .venv/complete
 	@$(RUN) -m mypy
-coverage:
-	@$(MAKE) --no-print-directory test COVERAGE=1
 optimized: .venv/complete
 	@PYTHONOPTIMIZE=1 $(PYTEST) -p no:cacheprovider -m "not slow" $(SRC_TESTS)
-slow: docs
+slow: $(if $(shell command -v npm),live,docs)
 	@$(PYTEST) -m slow
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
-package:
-	@$(MAKE) --no-print-directory release DRY=1
-
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
-
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
-	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -d build/doctrees/gettext docs build/gettext
+	@$(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
-
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
 matrix: build/matrix/complete build/matrix/pytest-amgi/complete
 	@$(MEASURE)/run.py build/matrix docs/matrix $(ROW)
@@ -77,13 +68,10 @@ mutation: build/mutation/complete  ## change the files to copy, one place at a t
 	@export PYTHONPATH=$$(echo build/mutation/lib/*/site-packages); $(RUN) -m mutmut run; $(RUN) -m mutmut results
 mutants: .venv/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
 	@$(RUN) tests/measure/mutants.py $(N)
-
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
-
 lock:  ## resolve the locks in .ci anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
-
 clean:  ## remove all that was built
 	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
 
@@ -91,8 +79,12 @@ clean:  ## remove all that was built
 build/%/complete: pyproject.toml .venv/complete
 	@echo "build/$*: installing the group $(subst /,-,$*) of pyproject.toml, once"
 	@rm -rf build/$*; $(RUN) -m venv --without-pip build/$*
-	@$(PIP) --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $(subst /,-,$*))
-	@touch $@
+	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $(subst /,-,$*)) && touch $@
 build/matrix/pytest-amgi/complete: build/matrix/complete
+build/live/complete: Makefile
+	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
+	@rm -rf build/live; mkdir -p build/live; cd build/live; npm pack --silent pyodide@314.0.7 >/dev/null; \
+		echo "$(PYODIDE_SHA512)  pyodide-314.0.7.tgz" | sha512sum --check --quiet && tar --extract --gzip --file pyodide-314.0.7.tgz
+	@touch $@
 .venv/complete: FORCE
 	@sh .ci/venv "$(PYTHON)"

@@ -44,6 +44,10 @@ extensions = [
     "lifespec_docs",
 ]
 exclude_patterns = ["_*", "matrix", "programs", "conftest.py"]
+if "live" in tags:  # type: ignore[name-defined]  # noqa: F821  Sphinx defines it
+    extensions.append("lifespec_docs.live")
+else:
+    exclude_patterns.append("playground.md")
 highlight_language = "text"
 default_role = "literal"  # of docstrings: a name in single backquotes is code
 nitpicky = True

@@ -32,8 +32,8 @@ HERE = Path(__file__).parent
 # Real servers and brokers, type checkers, what measures, and what wants a processor for itself.
 SLOW = {"measure", "real", "typing"}
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
-# What this computes is run by others, too: coverage would only take its time, four times over.
-NOT_MEASURED = {"every"}
+# Coverage is of the tests of src alone, and without `every`, which would take four times as long.
+NOT_MEASURED = {"docs", "every", "measure"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
@@ -44,11 +44,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what only `make check` runs, and what is run without coverage."""
+    """Mark as slow what only `make check` runs, and what counts for no coverage."""
     for item in items:
-        if HERE not in item.path.parents:
-            continue
-        folder = item.path.relative_to(HERE).parts[0]
+        folder = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else "docs"
         if folder in SLOW or SITE.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
         if folder in NOT_MEASURED:

@@ -1,9 +1,8 @@
-"""The commands: locked, named rightly on the pages, and clear in what they lack."""
+"""The commands: locked, named rightly on the pages, clear in what they lack and refuse."""
 
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -26,7 +25,7 @@ def test_every_command_on_a_page_exists(path: Path) -> None:
     rules = re.findall(r"^([a-z ]+):(?!=)", makefile, re.MULTILINE)
     targets = {name for rule in rules for name in rule.split()}
     shown = re.findall(r"(?:`|^)make ([a-z]+)", path.read_text("utf-8"), re.MULTILINE)
-    assert {*shown} <= targets, f"{path.name}:1: the Makefile has no {({*shown} - targets)}"
+    assert {*shown} <= targets, f"{path.name}:1: the Makefile has no { ({*shown} - targets) }"
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -43,15 +42,6 @@ def test_a_lock_has_names_versions_and_hashes_of_each_group(name: str) -> None:
             assert version in requirement.specifier, f".ci/{name}.lock:1: {pin}: make lock"
 
 
-def test_assertions_of_tests_hold_under_optimization(tmp_path: Path) -> None:
-    """`python -O -m pytest` fails where a test's assertion does."""
-    (tmp_path / "test_it.py").write_text("def test_it():\n    assert False\n")
-    command = [sys.executable, "-O", "-m", "pytest", "-c", "pyproject.toml", str(tmp_path)]
-    run = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    assert (run.returncode, "1 failed" in run.stdout) == (1, True), run.stdout
-
-
-TOOLS = "basename cat cksum cp grep make mkdir rm sed sh tail touch tr find".split()
 TOO_OLD = "exit 1"
 NO_ENSUREPIP = 'case "$2" in *ensurepip*) exit 1 ;; esac'
 # A Python whose pip answers `lock` to the installation of the lock.
@@ -79,28 +69,23 @@ def clone(tmp_path: Path) -> Path:
 
 
 def install(clone: Path, python: str = "", **pythons: str) -> tuple[int, str]:
-    """Make .venv where nothing is installed but plain tools and these Pythons."""
+    """Make .venv where these are the only Pythons that will do."""
     programs = clone / "bin"
-    shutil.rmtree(programs, ignore_errors=True)
-    programs.mkdir()
-    for tool in TOOLS:
-        (programs / tool).symlink_to(shutil.which(tool) or tool)
-    for name, script in pythons.items():
-        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+    programs.mkdir(exist_ok=True)
+    for name in ("python3", *(f"python3.{minor}" for minor in range(11, 15)), *pythons):
+        (programs / name).write_text(f"#!/bin/sh\n{pythons.get(name, TOO_OLD)}\n")
         (programs / name).chmod(0o755)
     (clone / "calls").write_text("")
-    command = [str(programs / "make"), ".venv/complete", *([f"PYTHON={python}"] if python else [])]
-    environment = {"PATH": str(programs)}
-    run = subprocess.run(
-        command, cwd=clone, env=environment, check=False, capture_output=True, text=True, timeout=60
-    )
+    command = ["make", ".venv/complete", *([f"PYTHON={python}"] if python else [])]
+    environment = {"PATH": f"{programs}:/usr/bin:/bin"}
+    run = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
     return run.returncode, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize(
     ("pythons", "python", "sentence"),
     [
-        ({"python3": TOO_OLD}, "", "No Python 3.11 or newer was found: install python3"),
+        ({}, "", "No Python 3.11 or newer was found: install python3"),
         ({"python3": "", "mine": TOO_OLD}, "mine", "PYTHON=mine is no Python 3.11 or newer that"),
         ({"python3": NO_ENSUREPIP}, "", "virtual environments: install python3-venv (Debian: apt"),
         ({"python3": FULL}, "", "pip could not install .ci/requirements.lock: No space left"),
@@ -122,7 +107,7 @@ def test_an_installation_that_was_ended_goes_on(clone: Path) -> None:
     (site / "whole.dist-info").mkdir()
     (site / "whole.dist-info/RECORD").touch()
     (clone / ".venv/bin/python").write_text(f"#!/bin/sh\n{WORKS}\n")
-    status, output = install(clone, python3=TOO_OLD)
+    status, output = install(clone)
     assert (status, (clone / ".venv/complete").exists()) == (0, True), output
     assert [each.name for each in site.iterdir()] == ["whole.dist-info"]
 
@@ -140,3 +125,39 @@ def test_an_environment_for_something_else_is_made_anew(change: str, clone: Path
     status, output = install(clone, "python3.13" if change == "python" else "", **pythons)
     assert status == 0, output
     assert ("installing" in output) == (change != "nothing")
+
+
+def refused(folder: Path, *arguments: str) -> str:
+    """Run it where it must refuse; return its sentence."""
+    command = ["sh", ".ci/release", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 1, done.stdout
+    return done.stderr.strip()
+
+
+def test_a_release_has_the_version_of_its_tag() -> None:
+    said = refused(ROOT, "v0.0.0")
+    assert said.startswith("release: the tag is v0.0.0, and pyproject.toml has version ")
+    assert said.endswith(", or change pyproject.toml.")
+
+
+def test_a_release_has_its_section_and_is_committed(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", ".ci/release", "docs/changelog.md"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    changelog = tmp_path / "docs" / "changelog.md"
+    text = changelog.read_text(encoding="utf-8")
+    changelog.write_text(text.replace("## 0.", "## 9."), encoding="utf-8")
+    assert refused(tmp_path).startswith("release: docs/changelog.md has no section 0.")
+    changelog.write_text(text, encoding="utf-8")
+    subprocess.run(["git", "init", "--quiet"], check=True, cwd=tmp_path, timeout=60)
+    assert refused(tmp_path).startswith("release: these changes are not committed: ?? .ci/")
+
+
+def test_the_first_page_of_all_versions_leads_to_the_stable_one(tmp_path: Path) -> None:
+    for folder, items in ("latest", 1), ("stable", 2):
+        (tmp_path / folder).mkdir()
+        subprocess.run(["sh", ".ci/release", "first-page", str(tmp_path)], check=True, cwd=ROOT)
+        page = (tmp_path / "index.html").read_text("utf-8")
+        assert f'content="0; url={folder}/index.html"' in page
+        assert page.count('<li><a href="') == items

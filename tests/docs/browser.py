@@ -35,7 +35,7 @@ MAKING_WAY = "navigated", "context was destroyed", "Cannot find"
 class Browser:
     """One page of one browser; `requests` are the addresses it asked for, `failures` the lost.
 
-    Those of its workers are among them.
+    Those of its workers are not among them.
     """
 
     def __enter__(self) -> Self:
@@ -64,9 +64,6 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Network", "Runtime"):
             self.send(f"{domain}.enable")
-        self.send(
-            "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True
-        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -108,9 +105,6 @@ class Browser:
     def _note(self, event: dict[str, Any]) -> None:
         self.events.append(event.get("method", ""))
         about = event.get("params", {})
-        if event.get("method") == "Target.attachedToTarget" and about["waitingForDebugger"]:
-            self._write(about["sessionId"], "Network.enable", {})
-            self._write(about["sessionId"], "Runtime.runIfWaitingForDebugger", {})
         if event.get("method") == "Network.requestWillBeSent":
             self.requests.append(about["request"]["url"])
         if event.get("method") == "Network.responseReceived" and about["response"]["status"] >= 400:

@@ -35,7 +35,7 @@ def test_a_specification_is_quoted_in_a_few_words(entry: str) -> None:
     assert [each for each in re.findall("“([^”]*)”", entry) if len(each.split()) > 4] == []
 
 
-@pytest.mark.parametrize("page", ["ambiguities", "specifications"])
+@pytest.mark.parametrize("page", ["ambiguities", "other-specifications"])
 def test_every_issue_is_a_link(page: str) -> None:
     cited = list(CITED.finditer((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")))
     assert cited

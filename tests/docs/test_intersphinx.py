@@ -37,7 +37,7 @@ def test_a_page_elsewhere_links_to_a_rule(
         app.cleanup()
     link = page.select_one("a.external")
     assert link
-    assert link["href"] == "https://docs.example/startup.html#startup-sent"
+    assert link["href"] == "https://docs.example/protocol.html#startup-sent"
     assert link.get_text() == "startup-sent"
     assert VERSION in str(link["title"])
     shown = (ROOT / "docs" / "rules.md").read_text("utf-8")

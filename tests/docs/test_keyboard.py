@@ -44,7 +44,7 @@ def test_what_has_the_focus_is_seen(browser: Browser, address: str, page: str, w
 
 def test_the_first_stop_leads_past_the_navigation(browser: Browser, address: str) -> None:
     browser.width(1280)
-    browser.open(f"{address}/en/startup.html")
+    browser.open(f"{address}/en/protocol.html")
     browser.press("Tab")
     assert browser.run(f"{FOCUSED}.className").startswith("skip-to-content")
     browser.press("Enter")
@@ -57,7 +57,7 @@ def test_the_first_stop_leads_past_the_navigation(browser: Browser, address: str
 def test_a_slash_leads_to_the_search(browser: Browser, address: str, width: int) -> None:
     """The field can be seen, and takes a slash like any other letter."""
     browser.width(width)
-    browser.open(f"{address}/en/scope.html")
+    browser.open(f"{address}/en/protocol.html")
     browser.press("/")
     browser.until(f"{FOCUSED}.matches('.sidebar-search') && {FOCUSED}.checkVisibility()")
     browser.press("/")
@@ -73,7 +73,7 @@ def test_the_drawers_of_a_phone_open_and_close(
 ) -> None:
     """The focus goes in, and back to what opened them."""
     browser.width(390)
-    browser.open(f"{address}/en/startup.html")
+    browser.open(f"{address}/en/protocol.html")
     tab_to(browser, f"#{name}")
     assert not browser.run(SEEN.replace("DRAWER", drawer))
     browser.press(" ")
@@ -86,7 +86,7 @@ def test_the_drawers_of_a_phone_open_and_close(
 def test_nothing_moves_for_who_asks_for_less_motion(browser: Browser, address: str) -> None:
     reduced = [{"name": "prefers-reduced-motion", "value": "reduce"}]
     browser.send("Emulation.setEmulatedMedia", features=reduced)
-    browser.open(f"{address}/en/startup.html")
+    browser.open(f"{address}/en/protocol.html")
     moving = browser.run("""[...document.querySelectorAll("*")].filter((each) => {
         const style = getComputedStyle(each);
         return style.scrollBehavior === "smooth" || parseFloat(style.transitionDuration) > 0

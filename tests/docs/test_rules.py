@@ -74,17 +74,12 @@ def box(rule_id: str) -> str:
     return f"\n```{{rule}} {rule_id}\n```\n"
 
 
-def example(*rule_ids: str) -> str:
-    links = ", ".join(f"{{rule}}`{each}`" for each in rule_ids)
-    return f"\n{links}\n\n{PROGRAM}"
-
-
-STARTUP = "# Startup\n" + box("startup-sent") + example("startup-sent")
+PROTOCOL = "# Protocol\n" + box("startup-sent")
 
 
 def test_a_box_has_the_level_the_sentence_and_the_sources(sample: Sample) -> None:
-    site = sample("zh_CN", startup=STARTUP)
-    found = site.page("startup").select_one("div.rule.must#startup-sent")
+    site = sample("zh_CN", protocol=PROTOCOL)
+    found = site.page("protocol").select_one("div.rule.must#startup-sent")
     assert not site.warnings
     assert found is not None
     assert found.select_one(".rule-level") is not None
@@ -92,65 +87,44 @@ def test_a_box_has_the_level_the_sentence_and_the_sources(sample: Sample) -> Non
     assert "必须 MUST" in text
     assert "服务器必须向应用程序发送 lifespan.startup" in text
     assert "AMGI 1.0 和 2.0，“Lifespan startup”" in text
-    assert len(found.select("p.rule-source a.external")) == 5
+    assert len(found.select("details.sources a.external")) == 5
 
 
 @pytest.mark.filterwarnings("ignore:'myst_parser:PendingDeprecationWarning")  # MyST's own
 def test_each_reference_to_a_rule_leads_to_its_box(sample: Sample) -> None:
     links = "# Other\n\n{rule}`startup-sent`, [text](#startup-sent), {any}`startup-sent`\n"
-    site = sample(startup=STARTUP, other=links)
+    site = sample(protocol=PROTOCOL, other=links)
     assert not site.warnings
-    assert len(site.page("other").select('a[href="startup.html#startup-sent"]')) == 3
+    assert len(site.page("other").select('a[href="protocol.html#startup-sent"]')) == 3
 
 
 @pytest.mark.parametrize(
     ("page", "warning"),
     [
-        (box("no-such"), r"startup.md:2: ERROR: rules.toml has no rule 'no-such'"),
-        (
-            box("scope-type"),
-            r"startup.md:2: ERROR: The rule 'scope-type' belongs on the page 'scope'",
-        ),
-        (STARTUP + box("startup-sent"), r"startup.md:\d+: ERROR: .* page 'startup', once"),
-        ("{rule}`no-such`\n", r"startup.md:1: WARNING: lifespec:rule reference target not found"),
-        (box("startup-sent"), r"startup.md:2: WARNING: No example shows the rule 'startup-sent'"),
+        (box("no-such"), r"protocol.md:2: ERROR: rules.toml has no rule 'no-such'"),
+        (box("scope-worker"), r"protocol.md:2: ERROR: .* page 'other-specifications'"),
+        (PROTOCOL + box("startup-sent"), r"protocol.md:\d+: ERROR: .* page 'protocol', once"),
+        ("{rule}`no-such`\n", r"protocol.md:1: WARNING: lifespec:rule reference target not found"),
     ],
 )
 def test_a_fault_is_named_with_its_line(sample: Sample, page: str, warning: str) -> None:
-    assert re.search(warning, "\n".join(sample(startup=page).warnings))
+    assert re.search(warning, "\n".join(sample(protocol=page).warnings))
 
 
-@pytest.mark.parametrize(
-    "below",
-    [
-        "{rule}`startup-sent`\n\n{.not-run}\n```python\n1\n```\n",
-        "{rule}`startup-sent`\n\n{.not-run}\n```text\nls\n```\n",
-        "{rule}`startup-sent`\n\n- a list\n\n```python\n1\n```\n",
-        "{doc}`index`\n\n```python\n1\n```\n",
-    ],
-)
-def test_only_a_program_below_the_link_is_an_example(sample: Sample, below: str) -> None:
-    site = sample(startup=f"# Startup\n{box('startup-sent')}\n{below}")
-    assert "No example shows the rule 'startup-sent'" in "".join(site.warnings)
-
-
-def test_the_first_program_below_a_link_is_the_example(sample: Sample) -> None:
-    """A check between the link and the program does not separate them."""
-    check = "```{check}\nassert True\n```\n"
-    both = f"\n{{rule}}`startup-sent`, {{rule}}`startup-answered`\n\n{check}\n{PROGRAM}"
-    page = "# Startup\n" + box("startup-sent") + both + box("startup-answered")
-    site = sample(startup=page + example("startup-sent"))
-    assert not site.warnings
-    (block,) = site.page("startup").select("div.highlight-python:not(.check)")[:1]
-    assert "example-startup-sent" in str(block.parent)
-    assert "example-startup-answered" in str(block.parent)
+def test_a_rule_that_lifespan_2_does_not_state_has_first_what_lifespec_does(sample: Sample) -> None:
+    site = sample(protocol="# Protocol\n" + box("return-value-ignored"))
+    (found,) = site.page("protocol").select("div.rule.ours#return-value-ignored")
+    (says, *_) = (each.get_text() for each in found.select("p"))
+    (sources,) = (each.get_text() for each in found.select("details.sources"))
+    assert says == "Lifespan ignores the value that the application returns."
+    assert "must not · PAGI 0.3 The server must not act on the value" in sources
 
 
 def test_a_page_that_is_read_again_forgets_its_anchors(sample: Sample) -> None:
-    site = sample(startup=STARTUP)
+    site = sample(protocol=PROTOCOL)
     places = site.app.env.domains["lifespec"].data["places"]
-    assert places == {"startup-sent": "startup", "example-startup-sent": "startup"}
-    (site.folder / "startup.md").write_text("# Startup\n")
+    assert places == {"startup-sent": "protocol"}
+    (site.folder / "protocol.md").write_text("# Protocol\n")
     site.app.build()
     assert site.app.env.domains["lifespec"].data["places"] == {}
 
@@ -235,7 +209,16 @@ def test_specifications_with_the_same_rows_share_a_column() -> None:
 
 def test_specifications_that_differ_are_not_drawn_as_one() -> None:
     with pytest.raises(ValueError, match=r"asgi 2.0 and pagi 0.3 differ in the rule '"):
-        TABLES["holds"]("server", "asgi 2.0", "pagi 0.3")
+        TABLES["differences"]("asgi 2.0", "pagi 0.3")
+
+
+def test_a_specification_differs_by_level_by_wording_and_by_what_does_not_apply() -> None:
+    found = TABLES["differences"]("asgi 1.0")
+    stated = {rule.rule_id: level for rule, level in found["stated"]}
+    assert (stated["once-per-loop"], stated["same-loop"]) == ("must", "not specified")
+    assert "scope-type" not in stated
+    assert "state-shallow-copy" in found["absent"]
+    assert not TABLES["differences"]("asgi 2.0")["stated"]
 
 
 def test_each_wait_of_a_server_ends_also_without_an_answer(sample: Sample) -> None:

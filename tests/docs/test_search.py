@@ -83,7 +83,7 @@ def search(browser: Browser, address: str, folder: str, query: str) -> list[str]
 @pytest.mark.parametrize(
     ("query", "place"),
     [
-        ("startup-sent", "startup.html#startup-sent"),
+        ("startup-sent", "protocol.html#startup-sent"),
         ("lifespec.Lifespan", "api.html#lifespec.Lifespan"),
         ("StartupFailed", "api.html#lifespec.StartupFailed"),
         (f"INFO:     {LOG_LINE}", "troubleshooting.html#lifespan-unsupported"),

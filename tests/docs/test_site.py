@@ -96,7 +96,7 @@ def test_the_policy_stops_scripts_and_requests_that_are_not_the_sites(
     browser: Browser, address: str
 ) -> None:
     listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-    browser.open(f"{address}/en/state.html")
+    browser.open(f"{address}/en/protocol.html")
     browser.run("""
         document.body.append(Object.assign(document.createElement("script"), { text: "ran = 1" }));
         fetch("https://example.org/").catch(() => 0);
@@ -119,18 +119,18 @@ def test_the_other_language_is_at_the_same_place(
 ) -> None:
     """At the fragment of the address, or where one has scrolled to."""
     browser.width(1280)
-    browser.open(f"{address}/{here}/startup.html{fragment}")
+    browser.open(f"{address}/{here}/protocol.html{fragment}")
     if not fragment:
         browser.run("document.querySelector('#startup-sent').scrollIntoView({behavior: 'instant'})")
     browser.run("document.querySelector('.languages a').click()")
-    browser.until(f"location.pathname.endsWith('/{there}/startup.html') && document.readyState")
+    browser.until(f"location.pathname.endsWith('/{there}/protocol.html') && document.readyState")
     assert browser.until("!!document.querySelector(':target')")
     top = browser.run("document.querySelector('#startup-sent').getBoundingClientRect().top")
     assert 0 <= top < 800
 
 
 @looked_at
-@pytest.mark.parametrize("place", ["startup.html#startup-sent", "edge-cases.html#cancelled-twice"])
+@pytest.mark.parametrize("place", ["protocol.html#startup-sent", "edge-cases.html#cancelled-twice"])
 def test_a_link_to_a_rule_or_a_case_is_not_below_the_header_of_a_phone(
     browser: Browser, address: str, place: str
 ) -> None:

@@ -10,7 +10,7 @@ they are checked, and the rows of the others stay with their dates.
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,7 +64,6 @@ target, topic, port = sys.argv[1:]
 module, _, name = target.partition(":")
 app = getattr(importlib.import_module(module), name)
 """
-LOCKED = Path(__file__).parents[2] / ".ci" / "matrix.txt"
 ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
 EXITS = {  # the cases that end a process, and the rule whose finding says with which status
     "failed-with-message": "startup-failed-exits",
@@ -231,26 +230,9 @@ def recorded(record: str, name: str, environment: Path) -> dict[str, Any]:
     return row | {"findings": found}
 
 
-def lacking(subjects: Mapping[str, Subject], locked: str) -> Iterator[str]:
-    """Yield a sentence for each package whose version counts and that is not installed by name."""
-    here = Path(__file__).read_text("utf-8").split("\n")
-    for name, subject in subjects.items():
-        line = next((n for n, text in enumerate(here, 1) if f'"{name}"' in text), 1)
-        for package in subject.packages:
-            if not re.search(rf"^{re.escape(package)}==", locked, re.IGNORECASE | re.MULTILINE):
-                yield (
-                    f"tests/measure/run.py:{line}: .ci/matrix.txt does not have the package "
-                    f"{package!r} of {name!r}: add it to the group matrix of pyproject.toml, "
-                    "then run `make lock`."
-                )
-
-
 def main(arguments: Sequence[str]) -> int:
     """Check the subjects, one after the other."""
     folder, matrix, *names = arguments
-    if missing := list(lacking(RECORDS["servers"], LOCKED.read_text("utf-8"))):
-        print(*missing, sep="\n", file=sys.stderr)
-        return 2
     wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
     environment = Path(folder).absolute()
     for record, subjects in RECORDS.items():

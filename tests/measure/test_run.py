@@ -62,11 +62,3 @@ def test_a_verdict_that_a_second_run_does_not_have_is_told_as_varying(run: Any) 
     first = [finding("a", "info"), finding("b", "warn"), finding("c", "pass")]
     again = [finding("a", "pass"), finding("b", "warn")]
     assert [each.get("varies") for each in run.varying(first, again)] == [["pass"], None, None]
-
-
-def test_a_package_that_is_not_locked_is_named_with_its_line_and_the_cure(run: Any) -> None:
-    subjects = {"uvicorn": run.server(["uvicorn"], "uvicorn {app}")}
-    assert [*run.lacking(subjects, "uvicorn==0.54.0 \\\n")] == []
-    (sentence,) = run.lacking(subjects, "granian==2.8.7 \\\n")
-    assert sentence.startswith("tests/measure/run.py:")
-    assert "add it to the group matrix of pyproject.toml, then run `make lock`" in sentence

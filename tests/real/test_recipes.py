@@ -1,12 +1,10 @@
-"""The recipes whose libraries the build has not, and the one for MCP, print what their page shows.
-
-`make build/recipes/complete`, and so `make check`, installs the libraries from .ci/recipes.txt.
-"""
+"""The recipes of libraries, and the one for MCP, print what their page shows."""
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +15,6 @@ __all__: list[str] = []
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "recipes"
-PYTHON = ROOT / "build" / "recipes" / "bin" / "python"
 SHOWN = re.compile(
     r"^```\{shown\} programs/recipes/(\w+\.py)\n```\n(?:```\{output\}\n(.*?)```\n)?",
     re.MULTILINE | re.DOTALL,
@@ -38,7 +35,6 @@ def test_each_program_is_shown() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not PYTHON.exists(), reason="build/recipes is not installed")
 @pytest.mark.parametrize("name", RUN)
 def test_it_prints_what_is_shown(name: str, tmp_path: Path) -> None:
     """A file of tests is run by pytest, whose last line is shown without the time."""
@@ -47,7 +43,7 @@ def test_it_prints_what_is_shown(name: str, tmp_path: Path) -> None:
     tests = name.startswith("test_")
     by = ["-m", "pytest", "-q", "-p", "lifespec.testing.plugin"] if tests else []
     run = subprocess.run(
-        [PYTHON, *by, name],
+        [sys.executable, *by, name],
         cwd=folder,
         env=plain() | {"PYTHONPATH": os.fspath(ROOT / "src"), "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,

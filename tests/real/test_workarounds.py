@@ -1,7 +1,4 @@
-"""The workarounds on the pages do what they promise, on the servers installed here.
-
-The lock has some of the servers; `make build/matrix/complete`, and so `make check`, installs all.
-"""
+"""The workarounds on the pages do what they promise, on the servers that the lock has."""
 
 import os
 import re
@@ -11,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +19,7 @@ __all__: list[str] = []
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "workarounds"
-MATRIX = ROOT / "build" / "matrix"
+BIN = Path(sys.executable).parent
 LIMIT = 60.0  # seconds, on a machine that is busy
 HOST = str(ROOT / "tests" / "measure" / "client_host.py")
 
@@ -39,8 +35,8 @@ class Workaround(NamedTuple):
 
 
 HYPERCORN = "hypercorn, asyncio", "hypercorn, trio"
+OTHERS = "mangum", "amgi-common"
 CLIENTS = "starlette", "litestar", "asgi-lifespan", "quart"
-AMGI = "amgi-common", "pytest-amgi"
 STRICT = "uvicorn_worker.UvicornWorker", "strict_worker.StrictWorker"
 CRASH = "RuntimeError: the warehouse is closed"
 WORKAROUNDS = [
@@ -48,7 +44,10 @@ WORKAROUNDS = [
     ("crash", Workaround(("uvicorn",), CRASH, options="--lifespan on")),
     ("crash", Workaround(("granian", "gunicorn, asgi"), CRASH)),
     ("crash", Workaround(("gunicorn, uvicorn-worker",), CRASH, instead=STRICT)),
-    ("failed", Workaround((*HYPERCORN, *CLIENTS, "mangum", *AMGI), "no database", served=False)),
+    (
+        "failed",
+        Workaround((*HYPERCORN, *CLIENTS, "mangum", "amgi-common"), "no database", served=False),
+    ),
     ("unsupported", Workaround(("hypercorn, trio", "amgi-common"), "")),
     ("state", Workaround(("hypercorn, trio", "granian", "asgi-lifespan"), "requests: 1")),
     ("first_request", Workaround(("daphne",), "open the pool")),
@@ -83,35 +82,24 @@ def subjects() -> dict[str, Any]:
 SUBJECTS = subjects()
 
 
-def installed(name: str) -> Path | None:
-    """Return a folder with the programs of a subject, of the lock or of the matrix."""
-    packages = [package.replace("-", "_").lower() for package in SUBJECTS[name].packages]
-    if find_spec(packages[0]) and find_spec(packages[-1]):
-        return Path(sys.executable).parent
-    own = MATRIX / name / "bin"
-    return (own if own.exists() else MATRIX / "bin") if (MATRIX / "complete").exists() else None
-
-
-def command(name: str, workaround: Workaround, folder: Path) -> list[str]:
+def command(name: str, workaround: Workaround) -> list[str]:
     """Return the command with which users start a server; a test client gets a port."""
     typed = SUBJECTS[name].command
     if "client_host.py" in typed:
-        return [str(folder / "python"), HOST, name, "{app}", "{port}"]
+        return [sys.executable, HOST, name, "{app}", "{port}"]
     old, new = workaround.instead
     assert old in typed
     program, *rest = f"{typed.replace(old, new)} {workaround.options}".split()
-    return [str(folder / program), *rest]
+    return [str(BIN / program), *rest]
 
 
 def runs() -> Iterator[Any]:
     """Yield a case for each workaround and each subject."""
     for program, workaround in WORKAROUNDS:
         for name in workaround.subjects:
-            folder = installed(name)
-            lacks = pytest.mark.skipif(not folder, reason=f"{name} is not installed")
-            words = command(name, workaround, folder or MATRIX / "bin")
+            words = command(name, workaround)
             filled = [word.replace("{app}", f"{program}:app") for word in words]
-            yield pytest.param(filled, workaround, id=f"{name} {program}", marks=lacks)
+            yield pytest.param(filled, workaround, id=f"{name} {program}")
 
 
 @pytest.mark.parametrize(("words", "workaround"), [*runs()])
@@ -150,11 +138,8 @@ def test_a_workaround_works(words: list[str], workaround: Workaround, tmp_path: 
 
 def test_a_function_starts_its_application_once() -> None:
     """Mangum alone would start it for each event."""
-    folder = installed("mangum")
-    if not folder:
-        pytest.skip("mangum is not installed")
     paths = os.pathsep.join([str(PROGRAMS), str(ROOT / "src")])
-    python = [str(folder / "python"), "-c", INVOCATIONS]
+    python = [sys.executable, "-c", INVOCATIONS]
     text = subprocess.check_output(
         python, env=os.environ | {"PYTHONPATH": paths}, text=True, timeout=LIMIT
     )

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.writers.html5 import HTML5Translator
 
+    from lifespec_pages.block import Block
+
 __all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
@@ -122,13 +124,13 @@ def offer_program(
         context["program"] = f"{up}_programs/{pagename}.py"
 
 
-def programs(source: Path) -> list[page.Block]:
+def programs(source: Path) -> list[Block]:
     """Return the programs of a page that are parts of one; `Lifespan` serves the others."""
     found = page.blocks(source, source.name)
     return [each for each in found if each.kind == "program" and "lifespan" not in each.classes]
 
 
-def joined(found: Iterable[page.Block]) -> str:
+def joined(found: Iterable[Block]) -> str:
     """Return programs as one that runs to its end: an exception that its page shows is printed."""
     parts, raises = [], False
     for block in found:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["link", "sections_of", "source_lines", "unspecified"]
+__all__ = ["link", "source_lines", "unspecified"]
 
 
 def link(text: str, url: str) -> str:
@@ -41,22 +41,6 @@ def unspecified(rule: Rule, translate: Translate) -> str:
     if {*rule.unspecified} == {*SPECS}:
         return translate(_("Not specified by any specification"))
     return translate(_("Not specified by %s")) % names(rule.unspecified, translate)
-
-
-def sections_of(rule: Rule, spec: str, translate: Translate) -> str:
-    """Name the sections of one specification that state a rule; those of another after its name."""
-    found: dict[str, dict[str, None]] = {}
-    for source in (each for each in rule.sources if spec in each.specs):
-        url = address(spec, source.text, source.section)
-        found.setdefault(source.text, {})[link(f"“{source.section}”", url)] = None
-    comma = translate(_(", "))
-    family = spec.partition(" ")[0].upper()
-    owner = {
-        "core": translate(_("the main specification of %s")) % family + comma,
-        "asgi": names([MAIN], translate) + comma,
-    }
-    parts = (owner.get(text, "") + comma.join(links) for text, links in found.items())
-    return translate(_("; ")).join(parts)
 
 
 def _by_section(sources: Sequence[Source], translate: Translate) -> str:

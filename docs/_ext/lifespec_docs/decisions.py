@@ -17,6 +17,7 @@ facts. Other pages lead to a case by its name: {ref}`it crashes <decision-crashe
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
@@ -26,12 +27,13 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.rules import Rule, names, rules
+from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.rules import refer
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
     from sphinx.application import Sphinx
 
@@ -123,13 +125,29 @@ def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
     return {name: list(dict.fromkeys(form.findall(text))) for name, form in FACTS.items()}
 
 
-def _printed(case: nodes.Element) -> Iterator[str]:
-    """Yield the outputs below a case, before the next one or the end of its section."""
-    for node in case.parent.children[case.parent.index(case) + 1 :]:
-        if isinstance(node, nodes.section) or "decision" in cast("nodes.Element", node):
-            return
+def _programs(case: nodes.Element) -> list[nodes.Node]:
+    """Return what stands below a case, before the next one or the end of its section."""
+
+    def is_part(node: nodes.Node) -> bool:
+        return not (isinstance(node, nodes.section) or "decision" in cast("nodes.Element", node))
+
+    return [*takewhile(is_part, case.parent.children[case.parent.index(case) + 1 :])]
+
+
+def _printed(programs: Iterable[nodes.Node]) -> Iterator[str]:
+    """Yield the outputs of programs."""
+    for node in programs:
         if isinstance(node, nodes.literal_block) and "output" in node["classes"]:
             yield node.astext()
+
+
+def _fold(case: nodes.Element, programs: Collection[nodes.Node], title: str) -> None:
+    """Let the programs of a case unfold."""
+    for node in programs:
+        case.parent.remove(node)
+    if programs:
+        folded = folded_node("", summary_node(title, title, translatable=False), *programs)
+        case.parent.insert(case.parent.index(case) + 1, folded)
 
 
 class DecisionsDirective(SphinxDirective):
@@ -149,7 +167,8 @@ def fill(app: Sphinx, document: nodes.document) -> None:
     """Add a row for each case, and one for each section; warn of a case without facts."""
     translate, rows, before = translations(app.env).gettext, list[nodes.row](), None
     for case in [each for each in document.findall(nodes.container) if "decision" in each]:
-        facts = facts_of(_printed(case))
+        programs = _programs(case)
+        facts = facts_of(_printed(programs))
         if missing := [name for name in NEEDED if not facts[name]]:
             text = "No program of the case %r prints its %s."
             logger.warning(text, case["decision"], " and ".join(missing), location=case)
@@ -158,6 +177,7 @@ def fill(app: Sphinx, document: nodes.document) -> None:
         before = case.parent
         cells = _cells(case, facts, translate)
         rows.append(nodes.row("", *(nodes.entry("", *cell) for cell in cells)))
+        _fold(case, programs, translate(_("Program")))
     for table in document.findall(nodes.table):
         if "decisions" in table["classes"]:
             next(table.findall(nodes.tbody)).extend(rows)

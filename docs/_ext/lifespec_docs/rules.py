@@ -1,12 +1,11 @@
 """Rules as objects of the documentation: the boxes of `{rule}`, the role `{rule}`, their inventory.
 
-A rule that rules.toml does not have, one that stands on another page than that file says or on
-none, and one that no example shows are faults, each with file and line.
+A rule that rules.toml does not have, and one that stands on another page than that file says or on
+none, are faults, each with file and line.
 """
 
 from __future__ import annotations
 
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
@@ -17,15 +16,16 @@ from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import cases
-from lifespec.conformance.rules import Rule, heading, rules
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, heading, rules
 from lifespec_docs import citations
+from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.facts import ROOT, record
 from lifespec_docs.tables import prose
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
@@ -54,12 +54,12 @@ def refer(
 
 
 class RuleDirective(SphinxDirective):
-    """All boxes of a rule; its argument is the rule ID."""
+    """The box of a rule; its argument is the rule ID."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the boxes."""
+        """Return the box."""
         rule_id = self.arguments[0]
         if rule_id not in rules():
             raise self.error(f"rules.toml has no rule {rule_id!r}.")
@@ -74,47 +74,48 @@ class RuleDirective(SphinxDirective):
         for name in DATA:
             self.env.note_dependency(ROOT / name)
         self.translate = translations(self.env).gettext
-        return [self._box(rule, group) for group in rule.boxes]
+        return [self._box(rule, _main_first(rule))]
 
-    def _box(self, rule: Rule, group: tuple[str, ...]) -> nodes.container:
-        """Return the box with what a rule says for some specifications, () for the main ones."""
-        first = group == next(iter(rule.boxes))
-        level = rule.level(group[0]) if group else rule.levels[0]
-        anchor = rule.rule_id if first else _anchor(rule, group)
-        box = nodes.container("", self._head(rule, group, anchor), rule_id=rule.rule_id)
-        box["classes"] = ["rule", level.replace(" ", "-") or "ours", *([] if first else ["more"])]
-        box["ids"] = [anchor]
-        self.state.document.ids[anchor] = box
-        box += self._paragraph(prose(rule.sentence(group, self.translate)))
-        if not group:
-            for line in citations.source_lines(rule, self.translate):
-                box += self._paragraph(line, "rule-source")
-        elif not level:
-            box += self._paragraph(citations.unspecified(rule, self.translate), "rule-source")
-        if first and (links := [*self._links(rule.rule_id)]):
-            box += nodes.paragraph("", "", *_spaced(links), classes=["rule-links"])
+    def _box(self, rule: Rule, boxes: Sequence[tuple[str, ...]]) -> nodes.container:
+        """Return the box of a rule: what it says on its page, and folded what else there is."""
+        group, *others = boxes
+        head = nodes.paragraph("", "", *self._head(rule, group), classes=["rule-head"])
+        more = nodes.container("", head, self._more(rule, group, others), classes=["rule-foot"])
+        says = self._paragraph(prose(rule.sentence(group, self.translate)))
+        box = nodes.container("", says, more, rule_id=rule.rule_id)
+        box["classes"] = ["rule", _level(rule, group).replace(" ", "-") or "ours"]
+        box["ids"] = [rule.rule_id]
+        self.state.document.ids[rule.rule_id] = box
         self.set_source_info(box)
         return box
 
-    def _head(self, rule: Rule, group: tuple[str, ...], anchor: str) -> nodes.paragraph:
-        """Return ID, role, level, and a link to the example."""
+    def _head(self, rule: Rule, group: tuple[str, ...]) -> Iterator[nodes.Node]:
+        """Yield the ID, the role and the level."""
         name = nodes.literal("", rule.rule_id)
-        role = nodes.inline("", self.translate(rule.role), classes=["rule-role"])
-        stated = heading(rule, group, self.translate)
-        level = nodes.inline("", stated, classes=["rule-level"])
-        example = nodes.reference(
-            "",
-            self.translate(_("Example")),
-            refid=f"example-{rule.rule_id}",
-            classes=["rule-example"],
-        )
-        levels = rule.level(group[0]) if group else rule.levels
-        duty = _spaced([role, level, example] if levels else [level, example])
-        parts = [
-            nodes.reference("", "", name, refid=anchor, classes=["rule-id"]),
-            nodes.inline("", "", *duty, classes=["rule-duty"]),
-        ]
-        return nodes.paragraph("", "", *_spaced(parts), classes=["rule-head"])
+        level = self.translate(_level(rule, group) or BEHAVIOUR)
+        yield nodes.reference("", "", name, refid=rule.rule_id, classes=["rule-id"])
+        if _level(rule, group):
+            yield nodes.Text(" ")
+            yield nodes.inline("", self.translate(rule.role), classes=["rule-role"])
+        yield nodes.Text(" ")
+        yield nodes.inline("", level, classes=["rule-level"])
+
+    def _more(
+        self, rule: Rule, group: tuple[str, ...], others: Sequence[tuple[str, ...]]
+    ) -> folded_node:
+        """Return the sources, the wordings for other specifications, and links to results."""
+        title = self.translate(_("Sources"))
+        found: list[nodes.Node] = [summary_node(title, title, translatable=False)]
+        if group == rule.unspecified:
+            found.append(self._paragraph(citations.unspecified(rule, self.translate)))
+        found += map(self._paragraph, citations.source_lines(rule, self.translate))
+        for other in others:
+            specs = other or tuple(each for each in rule.specs if rule.level(each))
+            named = f"**{heading(rule, specs, self.translate)}** "
+            found.append(self._paragraph(named + prose(rule.sentence(other, self.translate))))
+        if links := [*self._links(rule.rule_id)]:
+            found.append(nodes.paragraph("", "", *_spaced(links), classes=["rule-links"]))
+        return folded_node("", *found, classes=["sources"])
 
     def _paragraph(self, markdown: str, *classes: str) -> nodes.paragraph:
         inlines, messages = self.parse_inline(markdown)
@@ -136,10 +137,14 @@ class RuleDirective(SphinxDirective):
                 yield refer(self.env.docname, f"{kind}-{rule_id}", text, "std", "ref")
 
 
-def _anchor(rule: Rule, group: tuple[str, ...]) -> str:
-    """Name a box other than the first of its rule."""
-    names = ["behaviour"] if group == rule.unspecified else group
-    return "-".join([rule.rule_id, *names]).replace(" ", "-")
+def _main_first(rule: Rule) -> list[tuple[str, ...]]:
+    """Return the groups of a rule: first the one that lifespan 2.0 belongs to, if any does."""
+    return sorted(rule.boxes, key=lambda group: MAIN not in group)
+
+
+def _level(rule: Rule, group: tuple[str, ...]) -> str:
+    """Return the level for a group of specifications, () being the main ones."""
+    return rule.level(group[0]) if group else rule.levels[0]
 
 
 def _spaced(parts: Collection[nodes.Node]) -> list[nodes.Node]:
@@ -157,36 +162,34 @@ class RuleRole(ReferenceRole):
 
 
 class RuleDomain(Domain):
-    """Where the boxes and the examples of the rules are: docname by anchor."""
+    """Where the boxes of the rules are: docname by rule ID."""
 
     name = "lifespec"
     label = "lifespan rules"
     object_types: ClassVar = {"rule": ObjType("rule", "rule")}
     initial_data: ClassVar = {"places": {}}
-    data_version = 5
+    data_version = 6
 
     @property
     def places(self) -> dict[str, str]:
-        """The page of each anchor."""
+        """The page of each rule."""
         return cast("dict[str, str]", self.data["places"])
 
     def process_doc(self, _env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Note the anchors of a page that was read, after its examples have theirs."""
-        note_examples(document)
-        for node in document.findall(nodes.Element):
-            for anchor in cast("list[str]", node.get("ids", ())):
-                if "rule_id" in node or anchor.startswith("example-"):
-                    self.places.setdefault(anchor, docname)
+        """Note the rules of a page that was read."""
+        for box in document.findall(nodes.container):
+            if "rule_id" in box:
+                self.places[box["rule_id"]] = docname
 
     def clear_doc(self, docname: str) -> None:
-        """Forget the anchors of a page."""
-        kept = {anchor: home for anchor, home in self.places.items() if home != docname}
+        """Forget the rules of a page."""
+        kept = {rule: home for rule, home in self.places.items() if home != docname}
         self.data["places"] = kept
 
     def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
         """Take over what another process has read."""
         self.places.update(
-            (anchor, home) for anchor, home in otherdata["places"].items() if home in docnames
+            (rule, home) for rule, home in otherdata["places"].items() if home in docnames
         )
 
     def resolve_xref(
@@ -199,7 +202,7 @@ class RuleDomain(Domain):
         node: pending_xref,  # noqa: ARG002
         contnode: Element,
     ) -> nodes.reference | None:
-        """Return the link; None if no page has this anchor."""
+        """Return the link; None if no page has this rule."""
         if target not in self.places:
             return None
         return make_refnode(builder, fromdocname, self.places[target], target, contnode)
@@ -229,39 +232,6 @@ class RuleDomain(Domain):
             if rule.rule_id not in self.places:
                 text = "No page has the rule %r: put its block {rule} on the page %r."
                 logger.warning(text, rule.rule_id, rule.page, location=f"rules.toml:{rule.line}")
-
-
-def note_examples(document: nodes.document) -> None:
-    """Give the example of each rule an anchor; warn of a rule without one.
-
-    An example shows the rules to which the paragraphs directly above it link.
-    """
-    found: dict[str, nodes.Element] = {}
-    for block in filter(_runs, document.findall(nodes.literal_block)):
-        above = reversed(block.parent.children[: block.parent.index(block)])
-        prose_above = (node for node in above if not _is_check(node))
-        for paragraph in takewhile(lambda node: isinstance(node, nodes.paragraph), prose_above):
-            for link in paragraph.findall(pending_xref):
-                if link["reftype"] == "rule":
-                    found.setdefault(link["reftarget"], block)
-    for box in document.findall(nodes.container):
-        rule_id = box.get("rule_id")
-        if rule_id in found and rule_id in box["ids"]:
-            found[rule_id]["ids"].append(f"example-{rule_id}")
-        elif rule_id in box["ids"]:
-            text = "No example shows the rule %r: link to it in the paragraph above one."
-            logger.warning(text, rule_id, location=box)
-
-
-def _runs(block: nodes.Element) -> bool:
-    classes = {*block["classes"]}
-    runs = block.get("language") in {"python", "pycon"} or "real" in classes
-    return runs and not classes & {"not-run", "shown", "check"}
-
-
-def _is_check(node: nodes.Node) -> bool:
-    """Whether this node is a check, or the beginning or end of one."""
-    return isinstance(node, nodes.raw) or "check" in cast("nodes.Element", node).get("classes", ())
 
 
 def setup(app: Sphinx) -> None:

@@ -28,6 +28,8 @@ from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
+from lifespec_pages.block import Block
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -71,33 +73,6 @@ class PageError(Exception):
 
     def __init__(self, page: str, line: int, sentence: str) -> None:
         super().__init__(f"{page}:{line}: {sentence}")
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block that runs: `source` begins in line `line` of the file `page`.
-
-    `output` is the text that the page shows below the block, from line `output_line` on, or None;
-    a new one would be inserted at that line. `kind` is "program", "session", "check" or "process",
-    `files` has names and texts of the files that a process finds, and `indent` stands before each
-    line.
-    """
-
-    page: str
-    line: int
-    kind: str
-    source: str
-    language: str = "python"
-    classes: tuple[str, ...] = ()
-    output: str | None = None
-    output_line: int = 0
-    files: tuple[tuple[str, str], ...] = ()
-    libraries: tuple[str, ...] = ()
-    indent: str = ""
-
-    def classed(self, prefix: str) -> list[str]:
-        """Return what follows a prefix in the classes."""
-        return [each.removeprefix(prefix) for each in self.classes if each.startswith(prefix)]
 
 
 def blocks(path: Path, page: str) -> list[Block]:

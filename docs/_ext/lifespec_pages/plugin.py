@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
-from lifespec_pages.page import Block, PageError, blocks
+from lifespec_pages.page import PageError, blocks
 from lifespec_pages.prelude import CheckFailed
 from lifespec_pages.runner import BlockFailed, Difference, OutputDiffers, run
 from lifespec_pages.sandbox import Namespace, lacking
@@ -24,6 +24,8 @@ from lifespec_pages.sandbox import Namespace, lacking
 if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
+
+    from lifespec_pages.block import Block
 
 __all__ = [
     "pytest_addoption",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lifespec.testing import clock
-    from lifespec_pages.page import Block
+    from lifespec_pages.block import Block
 
     Rewrite = Callable[[ast.Module, str], object]
 

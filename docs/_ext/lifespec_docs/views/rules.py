@@ -1,4 +1,4 @@
-"""Tables of the rules: all of them, those of a specification, their levels, what a server does."""
+"""Tables of the rules: all of them, those that differ in a specification, what a server does."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec import validate
 from lifespec.conformance import cases
-from lifespec.conformance.rules import STAGES, Rule, level_lines, names, rules
+from lifespec.conformance.rules import MAIN, Rule, level_lines, rules
 from lifespec.validate import SPECS
-from lifespec_docs.citations import sections_of
-from lifespec_docs.views.specs import groups
 from lifespec_docs.words import mark as _
 
 if TYPE_CHECKING:
@@ -44,26 +42,25 @@ def all_rules() -> Context:
     return {"rules": rules().values(), "checks": checks, "level_lines": level_lines}
 
 
-def holds(role: str, spec: str, *others: str) -> Context:
-    """Return the rules of a specification for one role, by the stages of a lifespan."""
-    held = [rule for rule in rules().values() if rule.role == role and rule.level(spec)]
-    for rule, other in ((rule, other) for rule in held for other in others):
-        if rule.says(other) != rule.says(spec):
+def differences(spec: str, *others: str) -> Context:
+    """Return the rules that are not as in lifespan 2.0 (ASGI), and those that do not apply."""
+    differing = [rule for rule in rules().values() if _stated(rule, spec) != _stated(rule, MAIN)]
+    for rule, other in ((rule, other) for rule in rules().values() for other in others):
+        if _stated(rule, other) != _stated(rule, spec):
             raise ValueError(f"{spec} and {other} differ in the rule {rule.rule_id!r}.")
-    stages = {
-        title: [rule for rule in held if rule.stage == stage] for stage, title in STAGES.items()
+    return {
+        "stated": [(rule, _level(rule, spec)) for rule in differing if spec in rule.specs],
+        "absent": [rule.rule_id for rule in differing if spec not in rule.specs],
+        "spec": spec,
     }
-    return {"stages": stages, "spec": spec, "sections": sections_of}
 
 
-def levels() -> Context:
-    """Return the rules whose level is not the same in all specifications."""
-    cells = {
-        rule_id: {spec: _level(rule, spec) for spec in SPECS} for rule_id, rule in rules().items()
-    }
-    columns = groups({spec: [row[spec] for row in cells.values()] for spec in SPECS})
-    differing = {rule_id: row for rule_id, row in cells.items() if len({*row.values()}) > 1}
-    return {"columns": columns, "names": names, "rows": differing}
+def _stated(rule: Rule, spec: str) -> tuple[str, str] | None:
+    """Return the level of a rule and its sentence, or None where it does not apply."""
+    if spec not in rule.specs:
+        return None
+    group = next((group for group in rule.boxes if spec in group), ())
+    return _level(rule, spec), rule.boxes[group]
 
 
 def walkthrough(spec: str) -> Context:
@@ -85,7 +82,6 @@ def _level(rule: Rule, spec: str) -> str:
 
 TABLES: dict[str, Callable[..., Context]] = {
     "rules": all_rules,
-    "holds": holds,
-    "levels": levels,
+    "differences": differences,
     "walkthrough": walkthrough,
 }

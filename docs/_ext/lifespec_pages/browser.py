@@ -1,0 +1,70 @@
+"""Runs the programs of a page in a reader's browser, where Pyodide imports this module."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import linecache
+import traceback
+from contextlib import redirect_stderr
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from lifespec_pages.block import Block
+from lifespec_pages.runner import BlockFailed, OutputDiffers
+from lifespec_pages.runner import run as run_block
+from lifespec_pages.sandbox import Namespace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["run"]
+
+NAME = "program "  # what tracebacks call a program, before its number
+
+
+class _Output(io.StringIO):
+    send: Callable[[str], object] = str
+
+    def write(self, text: str, /) -> int:
+        """Send a text as it is written: a program that never ends has no other way."""
+        self.send(text)
+        return super().write(text)
+
+
+def run(programs: str, send: Callable[[str], object]) -> str:
+    """Run the last of some programs after the others, and `send` each text that it prints.
+
+    The programs are JSON, and so is the answer: whether the last one does what its page shows, and
+    which exceptions it and one above it raised.
+    """
+    rows, output, above, error, same = json.loads(programs), _Output(), "", "", True
+    namespace, loop = Namespace(output), asyncio._get_running_loop()  # noqa: SLF001
+    asyncio._set_running_loop(None)  # noqa: SLF001  while Pyodide's own runs no other can
+    with redirect_stderr(output), patch.object(asyncio, "run", asyncio.runners.run):
+        for number, row in enumerate(rows, 1):
+            name, source, classes = f"{NAME}{number}", row["source"], tuple(row["classes"])
+            linecache.cache[name] = (0, None, source.splitlines(keepends=True), name)
+            above, error, same = above or error.rstrip().rpartition("\n")[2], "", True
+            output.send = send if number == len(rows) else str
+            block = Block(name, 1, "program", source, classes=classes, output=row["output"])
+            try:
+                run_block(block, namespace)
+            except BlockFailed as failed:
+                same, cause = False, failed.__cause__
+                if not isinstance(failed, OutputDiffers):
+                    error = _traceback(cause) if cause else f"{failed}\n"
+        namespace.close()
+    asyncio._set_running_loop(loop)  # noqa: SLF001
+    return json.dumps({"same": same, "error": error, "above": above})
+
+
+def _traceback(error: BaseException) -> str:
+    """Return a traceback with the frames of the page's programs alone."""
+    found = [traceback.TracebackException.from_exception(error)]
+    for each in found:  # which grows
+        each.stack[:] = [frame for frame in each.stack if frame.filename.startswith(NAME)]
+        linked = (each.__cause__, each.__context__, *(each.exceptions or ()))
+        found.extend(link for link in linked if link)
+    return "".join(found[0].format())

