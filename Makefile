@@ -49,7 +49,7 @@ pythons: .venv/complete
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
-	@$(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
+	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
 matrix: build/matrix/complete build/matrix/pytest-amgi/complete
@@ -82,7 +82,6 @@ build/%/complete: pyproject.toml .venv/complete
 	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $(subst /,-,$*)) && touch $@
 build/matrix/pytest-amgi/complete: build/matrix/complete
 build/live/complete: Makefile
-	@command -v npm >/dev/null || { echo "make live needs npm, which is not installed." >&2; exit 1; }
 	@rm -rf build/live; mkdir -p build/live; cd build/live; npm pack --silent pyodide@314.0.7 >/dev/null; \
 		echo "$(PYODIDE_SHA512)  pyodide-314.0.7.tgz" | sha512sum --check --quiet && tar --extract --gzip --file pyodide-314.0.7.tgz
 	@touch $@
