@@ -18,7 +18,7 @@ from lifespec.conformance.server.client import Answer, Knock
 from lifespec.conformance.server.judge import words
 from lifespec.conformance.server.process import Process, until
 
-__all__ = ["DRIVERS", "Delivered", "target"]
+__all__ = ["CHINESE", "DRIVERS", "Delivered", "target"]
 
 HOST = str(Path(__file__).with_name("client_host.py"))
 SPECS = {"asgi": "asgi 2.0", "amgi": "amgi 2.0"}
@@ -63,6 +63,18 @@ OF_EACH: Mapping[str, Mapping[str, str]] = {
         ),
         "Each request has a lifespan of its own, which ends with it.",
     ),
+}
+CHINESE = {  # of the reasons above and of those in brokers.py
+    "A test client is not told to stop while it starts.": "测试客户端启动期间不会收到停止请求。",
+    "A test client or adapter gets no signal.": "测试客户端和适配器收不到信号。",
+    "A test client or adapter has no connections.": "测试客户端和适配器没有连接。",
+    "A test client or adapter listens on no port.": "测试客户端和适配器不监听端口。",
+    "A test client or adapter runs in one process.": "测试客户端和适配器在一个进程中运行。",
+    "Each request has a lifespan of its own, which ends with it.": "每个请求有自己的 lifespan，随请求结束。",
+    "The caller makes the requests and decides when they end.": "请求由调用方发出，何时结束也由它决定。",
+    "The caller waits for the response before it ends the lifespan.": "调用方等到响应之后才结束 lifespan。",
+    "The port is the broker's: the server listens on none.": "端口属于消息代理，服务器不监听端口。",
+    "The servers that use it copy the state.": "状态由使用它的服务器拷贝。",
 }
 
 

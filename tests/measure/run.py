@@ -132,7 +132,8 @@ def findings(report: Report) -> list[Finding]:
             "actual": ADDRESS.sub("0x…", english(each.observed)),
         }
         if each.verdict != Verdict.PASS:
-            row["zh"] = ADDRESS.sub("0x…", chinese(each.observed))
+            said = ADDRESS.sub("0x…", chinese(each.observed))
+            row["zh"] = drivers.CHINESE.get(said, said)
         found.append(row)
     return found
 
