@@ -70,9 +70,15 @@ CHINESE = {  # of the reasons above and of those in brokers.py
     "A test client or adapter has no connections.": "测试客户端和适配器没有连接。",
     "A test client or adapter listens on no port.": "测试客户端和适配器不监听端口。",
     "A test client or adapter runs in one process.": "测试客户端和适配器在一个进程中运行。",
-    "Each request has a lifespan of its own, which ends with it.": "每个请求有自己的 lifespan，随请求结束。",
-    "The caller makes the requests and decides when they end.": "请求由调用方发出，何时结束也由它决定。",
-    "The caller waits for the response before it ends the lifespan.": "调用方等到响应之后才结束 lifespan。",
+    "Each request has a lifespan of its own, which ends with it.": (
+        "每个请求有自己的 lifespan，随请求结束。"
+    ),
+    "The caller makes the requests and decides when they end.": (
+        "请求由调用方发出，何时结束也由它决定。"
+    ),
+    "The caller waits for the response before it ends the lifespan.": (
+        "调用方等到响应之后才结束 lifespan。"
+    ),
     "The port is the broker's: the server listens on none.": "端口属于消息代理，服务器不监听端口。",
     "The servers that use it copy the state.": "状态由使用它的服务器拷贝。",
 }
