@@ -262,7 +262,7 @@ def test_the_keyboard_keeps_its_place(browser: Browser, address: str) -> None:
     browser.press("Enter")
     assert browser.run("document.activeElement.matches('textarea')")
     browser.press("Enter", CONTROL)
-    assert browser.run(STATE.replace("NUMBER", "0"))["run"] == "Stop"
+    browser.until(f"{BARS}[0].querySelector('[role=status]').textContent === 'Your program ran.'")
 
 
 def test_the_first_press_says_how_much_is_loaded(browser: Browser, address: str) -> None:

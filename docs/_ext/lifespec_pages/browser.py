@@ -39,15 +39,16 @@ def run(programs: str, send: Callable[[str], object]) -> str:
     The programs are JSON, and so is the answer: whether the last one does what its page shows, and
     which exceptions it and one above it raised.
     """
-    rows, output, above, error, same = json.loads(programs), _Output(), "", "", True
+    rows, output, errors = json.loads(programs), _Output(), _Output()
+    above, error, same = "", "", True
     namespace, loop = Namespace(output), asyncio._get_running_loop()  # noqa: SLF001
     asyncio._set_running_loop(None)  # noqa: SLF001  while Pyodide's own runs no other can
-    with redirect_stderr(output), patch.object(asyncio, "run", asyncio.runners.run):
+    with redirect_stderr(errors), patch.object(asyncio, "run", asyncio.runners.run):
         for number, row in enumerate(rows, 1):
             name, source, classes = f"{NAME}{number}", row["source"], tuple(row["classes"])
             linecache.cache[name] = (0, None, source.splitlines(keepends=True), name)
             above, error, same = above or error.rstrip().rpartition("\n")[2], "", True
-            output.send = send if number == len(rows) else str
+            output.send = errors.send = send if number == len(rows) else str
             block = Block(name, 1, "program", source, classes=classes, output=row["output"])
             try:
                 run_block(block, namespace)
