@@ -28,11 +28,11 @@ live: build/live/complete  ## build site/ with programs that can be run and edit
 	@$(MAKE) --no-print-directory docs LIVE=-live
 
 test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
-	@$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-fail-under=100)
+	@$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-fail-under=$(COVERAGE))
 outputs: .venv/complete  ## write what the programs of the pages print now into the pages, to be reviewed
 	@$(PYTEST) docs --update
 check: style types optimized slow pythons  ## test with coverage, under -O, other Pythons, real servers and a browser; style, types, package
-	@$(MAKE) --no-print-directory test COVERAGE=1
+	@$(MAKE) --no-print-directory test COVERAGE=100
 	@$(MAKE) --no-print-directory release DRY=1
 style: .venv/complete
 	@$(RUN) -m ruff check --quiet src docs tests && $(RUN) -m ruff format --quiet --diff src docs tests
