@@ -41,7 +41,7 @@ def test_it_prints_what_is_shown(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "recipes"
     shutil.copytree(PROGRAMS, folder, ignore=shutil.ignore_patterns("__pycache__"))
     tests = name.startswith("test_")
-    by = ["-m", "pytest", "-q", "-p", "lifespec.testing.plugin"] if tests else []
+    by = ["-m", "pytest", "-q"] if tests else []
     run = subprocess.run(
         [sys.executable, *by, name],
         cwd=folder,
