@@ -1,6 +1,6 @@
 """The programs of the guides and of the README: each block of Python that defines `app`.
 
-A block of the class `fragment` is none.  A block of the class `file-NAME` is a module for those
+A block of the class `fragment` or `not-run` is none.  A block of the class `file-NAME` is a module for those
 below it.  What runs the application at the end, such as `asyncio.run(main())`, is left out: in
 these tests a server, or the suite, does that.
 """
@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from markdown_it import MarkdownIt
 
-__all__ = ["GUIDES", "Program", "guides", "programs"]
+__all__ = ["Program", "guides", "programs"]
 
-GUIDES = "Get started", "Guides for"  # how captions of docs/index.md begin
+# captions of docs/index.md
+GUIDES = "Get started", "Applications", "Operation", "Tests", "Servers and middleware"
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 ENTRY = re.compile(r"^(?:.*<)?([\w-]+)>?$", re.MULTILINE)
 CLASS = re.compile(r"\.([\w-]+)")
@@ -34,7 +35,7 @@ def guides(index: str) -> list[str]:
     found = ["index"]
     for tree in TREE.findall(index):
         caption = re.search(r"^:caption: (.*)$", tree, re.MULTILINE)
-        if caption and caption[1].startswith(GUIDES):
+        if caption and caption[1] in GUIDES:
             found += [name for name in ENTRY.findall(tree) if name != "self"]
     return found
 
@@ -50,7 +51,7 @@ def programs(file: str, text: str) -> Iterator[Program]:
         classes = set(CLASS.findall(above)) if above.startswith("{") else set()
         for name in (each[5:] for each in classes if each.startswith("file-")):
             modules[name.replace("-", "_")] = token.content
-        if "fragment" not in classes and (served := _served(token.content)):
+        if not classes & {"fragment", "not-run"} and (served := _served(token.content)):
             yield Program(file, first + 1, served, dict(modules))
 
 

@@ -35,8 +35,8 @@ PROGRAMS = found()
 def test_the_guides_are_those_of_the_index() -> None:
     index = "```{toctree}\n:caption: Get started\n\nself\nTitle <a>\n```\n```{toctree}\n\nb\n```\n"
     assert guides(index) == ["index", "a"]
-    assert {program.file for program in PROGRAMS} >= {"README.md"}
-    assert len(PROGRAMS) > 10
+    files = {program.file for program in PROGRAMS}
+    assert files >= {"README.md", "docs/share-state.md", "docs/timeouts.md"}
 
 
 @pytest.fixture
