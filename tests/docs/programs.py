@@ -1,8 +1,8 @@
 """The programs of the guides and of the README: each block of Python that defines `app`.
 
-A block of the class `fragment` or `not-run` is none.  A block of the class `file-NAME` is a module for those
-below it.  What runs the application at the end, such as `asyncio.run(main())`, is left out: in
-these tests a server, or the suite, does that.
+A block of the class `fragment` or `not-run` is none.  A block of the class `file-NAME` is a module
+for those below it.  What runs the application at the end, such as `asyncio.run(main())`, is left
+out: in these tests a server, or the suite, does that.
 """
 
 import ast
