@@ -3,7 +3,6 @@
 import gettext
 import json
 import re
-import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -170,18 +169,6 @@ def test_each_cell_that_is_no_pass_leads_to_a_sentence(record: str) -> None:
         anchors += re.findall(r"\{ #(seen-[\w-]+)\}", rendered("findings", record, row["name"]))
     assert len(anchors) == len({*anchors})
     assert {*re.findall(r"\(#(seen-[\w-]+)\)", cells)} == {*anchors}
-
-
-@pytest.mark.parametrize("record", RECORDS)
-def test_the_answers_of_a_record_are_those_of_its_findings(
-    record: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = ROOT / "tests" / "measure"
-    monkeypatch.syspath_prepend(str(folder))
-    answers = runpy.run_path(str(folder / "run.py"))["answers"]
-    for row in subjects(record):
-        found = answers(row["findings"])
-        assert {key: row[key] for key in found} == found, row["name"]
 
 
 def test_the_log_lines_of_a_server_stand_once_if_both_signals_end_alike() -> None:
