@@ -23,7 +23,8 @@ docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/i
 build/doctrees$(LIVE)/begun: .venv/complete $(shell find docs/_ext -name '*.py')
 	@rm -rf build/doctrees* site; mkdir -p $(@D); touch $@
 build/doctrees$(LIVE)/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
-	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d build/doctrees$(LIVE)/$* docs site/$*
+	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d $(@D)/$* docs site/$* || \
+		{ rm -rf $(@D)/$*; exit 1; }  # pages that were read would not be read again, nor warn again
 	@$(RUN) docs/_ext/lifespec_docs/search.py site/$* && touch $@
 live: build/live/complete  ## build site/ with programs that can be run and edited; needs npm
 	@$(MAKE) --no-print-directory docs LIVE=-live
