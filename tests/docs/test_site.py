@@ -1,6 +1,7 @@
 """The site as a browser shows it: both languages, a phone's width, and no word to another host."""
 
 import re
+from base64 import b64decode
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -153,6 +154,17 @@ def test_a_program_can_be_copied_from_a_page_on_disk(browser: Browser, site: Pat
     copied = browser.until("globalThis.taken")
     assert copied.startswith("from contextlib import asynccontextmanager\n")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0
+
+
+@looked_at
+@pytest.mark.parametrize("folder", LANGUAGES)
+def test_the_protocol_fits_on_four_sheets_of_paper(
+    browser: Browser, site: Path, folder: str
+) -> None:
+    browser.open((site / folder / "protocol.html").as_uri())
+    a4 = {"paperWidth": 8.27, "paperHeight": 11.69}
+    printed = b64decode(browser.send("Page.printToPDF", printBackground=True, **a4)["data"])
+    assert 0 < len(re.findall(rb"/Type /Page$", printed, re.MULTILINE)) <= 4
 
 
 @looked_at
