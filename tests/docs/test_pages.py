@@ -1,16 +1,35 @@
-"""The programs of the README, and those that a page offers as one file."""
+"""The pages: their programs as one file, their facts, their entries and their words."""
 
+import gettext
+import inspect
+import json
+import re
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from published import ROOT
 
+from lifespec import Lifespan
+from lifespec.server import TABLE
 from lifespec_docs.blocks import joined, programs
+from lifespec_docs.facts import facts
+from lifespec_docs.tables import environment
+from lifespec_docs.views import tables
+from lifespec_docs.views.subjects import KEYS, slug
 from lifespec_pages.page import blocks
 from lifespec_pages.runner import TRACEBACK, run
 from lifespec_pages.sandbox import Namespace
 
-PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if programs(page)]
+__all__: list[str] = []
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+PROGRAMS = [page for page in PAGES if programs(page)]
+
+
+# -- programs --
 
 
 def printed(source: str) -> list[str]:
@@ -34,8 +53,103 @@ def test_the_programs_of_the_readme_print_what_it_shows() -> None:
         run(block, namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.stem)
 def test_the_programs_of_a_page_run_as_one_file(page: Path) -> None:
     """A reader of the file sees all that the page shows; tracebacks go to standard error."""
     shown = "\n".join((each.output or "").partition(TRACEBACK)[0] for each in programs(page))
     assert printed(joined(programs(page))) == lines(shown)
+
+
+def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of server.TABLE is taken by a program of the page."""
+    met: set[tuple[str, str]] = set()
+    happened = Lifespan._on
+
+    def noted(self: Any, what: str, *rest: Any, **more: Any) -> bool:
+        met.add((self.phase, what))
+        return happened(self, what, *rest, **more)
+
+    monkeypatch.setattr(Lifespan, "_on", noted)
+    namespace = Namespace()
+    for block in blocks(DOCS / "edge-cases.md", "docs/edge-cases.md"):
+        run(block, namespace)
+    namespace.close()
+    rows = {(phase, what) for phase in TABLE for what in TABLE[phase]}
+    exits = {(phase, "exited") for phase in TABLE}  # one case: tests/limits has each phase
+    assert rows - exits <= met
+    assert exits & met
+
+
+# -- facts --
+
+FACTS = facts(", ")
+NAMED = re.compile(r"(?<!`)\{\{ (.*?) \}\}")
+
+
+@pytest.mark.parametrize(
+    "file", [*PAGES, *ROOT.glob("locales/*/LC_MESSAGES/*.po")], ids=lambda path: path.name
+)
+def test_each_fact_of_a_file_exists(file: Path) -> None:
+    assert {*NAMED.findall(file.read_text("utf-8"))} <= {*FACTS}
+
+
+def test_a_fact_is_what_the_code_and_the_records_have() -> None:
+    grace = inspect.signature(Lifespan).parameters["grace"].default
+    assert float(FACTS["default Lifespan.grace"]) == grace
+    assert FACTS["default Lifespan.startup_timeout"] == "`None`"
+    assert FACTS["message lifespan.startup.failed"] == '`""`'
+    assert re.fullmatch(r"\d+\.\d+\.\d+", FACTS["version uvicorn"])
+    name = "seen completes-twice startup-answered-once pass"
+    assert facts("、")[name] == FACTS[name].replace(", ", "、")
+    assert "gunicorn (uvicorn-worker)" in FACTS[name]
+
+
+# -- ambiguities --
+
+RULES = tomllib.loads((ROOT / "src/lifespec/conformance/data/rules.toml").read_text("utf-8"))
+AMBIGUITIES = (DOCS / "ambiguities.md").read_text("utf-8")
+ENTRIES = re.split(r"^### ", AMBIGUITIES, flags=re.MULTILINE)[1:]
+TERMS = ["Specification", "Servers", "lifespec"]
+CITED = re.compile(r"(\[?)\b[a-z][\w-]*#(\d+)(\]\(https://github\.com/[\w-]+/[\w-]+/issues/\2\))?")
+
+
+def test_each_rule_that_a_specification_lacks_has_an_entry() -> None:
+    assert [
+        name
+        for name, rule in RULES.items()
+        if "ours" in rule and f"{{rule}}`{name}`" not in AMBIGUITIES
+    ] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
+def test_an_entry_is_whole(entry: str) -> None:
+    """It has its three parts, each once and in this order, and quotes a few words only."""
+    lines = entry.split("\n")
+    assert lines[2] == "{.ambiguity}"
+    assert [line for line in lines if line in TERMS] == TERMS
+    assert [lines[at + 1][:2] for at, line in enumerate(lines) if line in TERMS] == [": "] * 3
+    assert [each for each in re.findall("“([^”]*)”", entry) if len(each.split()) > 4] == []
+
+
+@pytest.mark.parametrize("page", ["ambiguities", "other-specifications"])
+def test_every_issue_is_a_link(page: str) -> None:
+    cited = list(CITED.finditer((DOCS / f"{page}.md").read_text("utf-8")))
+    assert cited
+    assert [each[0] for each in cited if not (each[1] and each[3])] == []
+
+
+# -- frameworks and hosts --
+
+
+def names(record: str) -> set[str]:
+    rows = json.loads((DOCS / "matrix" / f"{record}.json").read_text("utf-8"))["subjects"]
+    return {row[KEYS[record]] for row in rows}
+
+
+@pytest.mark.parametrize("record", KEYS)
+def test_each_name_has_its_page_and_each_answer_its_words(record: str) -> None:
+    """A page that is missing is a dead link, and one that is left over cannot be drawn."""
+    assert {each.stem for each in (DOCS / record).glob("*.md")} == {*map(slug, names(record))}
+    draw = environment(gettext.NullTranslations()).get_template("profile.md").render
+    for name in names(record):
+        assert name in draw(tables()["profile"](record, name))
