@@ -3,7 +3,9 @@
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import indent
 
+import pytest
 from bs4 import BeautifulSoup
 
 from lifespec_docs.blocks import joined
@@ -78,3 +80,17 @@ def test_the_programs_of_a_page_go_on_after_an_exception_that_it_shows() -> None
         "import traceback\n\n\na = 1\ntry:\n    raise ValueError\n"
         "except Exception:\n    traceback.print_exc()\n\n\nprint(a)\n"
     )
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "seen"), ("zh_CN", "看见")])
+def test_a_chinese_output_takes_the_place_of_the_other_on_chinese_pages(
+    tmp_path: Path, language: str, text: str
+) -> None:
+    (tmp_path / "conf.py").write_text(CONF)
+    shell = "{.real}\n```sh\na\n```\n```{output}\nseen\n```\n```{output} zh\n看见\n```\n"
+    (tmp_path / "index.md").write_text(f"# A\n\n- b\n\n{indent(shell, '  ')}")
+    build = [tmp_path, tmp_path / "out", "-D", f"language={language}"]
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", *map(str, build)]
+    subprocess.run(command, check=True, timeout=120)
+    page = BeautifulSoup((tmp_path / "out/index.html").read_text("utf-8"), "html.parser")
+    assert [each.text.strip() for each in page.select("pre")] == ["a", text]

@@ -1,5 +1,7 @@
 """The programs of the README, and those that a page offers as one file."""
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from lifespec_pages.page import blocks
 from lifespec_pages.runner import TRACEBACK, run
 from lifespec_pages.sandbox import Namespace
 
+COMMAND = re.compile(r"^lifespec (?:check|explain|cases)\b(?!.*--help)", re.MULTILINE)
 PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if programs(page)]
 
 
@@ -39,3 +42,13 @@ def test_the_programs_of_a_page_run_as_one_file(page: Path) -> None:
     """A reader of the file sees all that the page shows; tracebacks go to standard error."""
     shown = "\n".join((each.output or "").partition(TRACEBACK)[0] for each in programs(page))
     assert printed(joined(programs(page))) == lines(shown)
+
+
+def test_what_the_command_prints_stands_in_both_languages() -> None:
+    shown = Counter(
+        f"{page.name}:{block.line}"
+        for page in (ROOT / "docs").glob("*.md")
+        for block in blocks(page, page.name)
+        if block.kind == "process" and block.output and COMMAND.search(block.source)
+    )
+    assert set(shown.values()) == {2}, shown
