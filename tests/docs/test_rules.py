@@ -12,7 +12,7 @@ from lifespec.conformance.rules import Rule, Source, address, rules
 from lifespec.validate import SPECS
 from lifespec_docs import decisions
 from lifespec_docs.views import specs
-from lifespec_docs.views.rules import TABLES
+from lifespec_docs.views.suite import TABLES
 
 __all__: list[str] = []
 
