@@ -141,7 +141,7 @@ def _plain_dict(
 
 def _public_signature(_app: Sphinx, function: Any, _bound: bool) -> None:  # noqa: FBT001
     """Show the value of a constant, and leave out the hooks with which the command counts cases."""
-    signature = getattr(function, "__signature__", None)  # of Sphinx, with defaults as in the source
+    signature = getattr(function, "__signature__", None)  # with defaults as written
     if not signature:
         return
     shown = []
