@@ -115,7 +115,7 @@ class RuleDirective(SphinxDirective):
         """Return the sources, the wordings for other specifications, and links to results."""
         title = self.translate(_("Sources"))
         found: list[nodes.Node] = [summary_node(title, title, translatable=False)]
-        if group == rule.unspecified:
+        if rule.unspecified and group == rule.unspecified:
             found.append(self._paragraph(_unspecified(rule, self.translate)))
         found += map(self._paragraph, _source_lines(rule, self.translate))
         for other in others:
