@@ -5,6 +5,7 @@ import inspect
 import json
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ __all__: list[str] = []
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
+COMMAND = re.compile(r"^lifespec (?:check|explain|cases)\b(?!.*--help)", re.MULTILINE)
 PROGRAMS = [page for page in PAGES if programs(page)]
 
 
@@ -58,6 +60,16 @@ def test_the_programs_of_a_page_run_as_one_file(page: Path) -> None:
     """A reader of the file sees all that the page shows; tracebacks go to standard error."""
     shown = "\n".join((each.output or "").partition(TRACEBACK)[0] for each in programs(page))
     assert printed(joined(programs(page))) == lines(shown)
+
+
+def test_what_the_command_prints_stands_in_both_languages() -> None:
+    shown = Counter(
+        f"{page.name}:{block.line}"
+        for page in PAGES
+        for block in blocks(page, page.name)
+        if block.kind == "process" and block.output and COMMAND.search(block.source)
+    )
+    assert set(shown.values()) == {2}, shown
 
 
 def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:

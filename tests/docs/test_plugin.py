@@ -224,3 +224,16 @@ def test_the_plugin_loads_nothing_of_sphinx() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXT, timeout=60, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_shell_runs_again_in_a_chinese_locale_if_the_page_shows_a_chinese_output(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    shell = '{.real}\n```sh\necho "$LC_ALL"\n```\n```{output}\nC.UTF-8\n```\n'
+    result = run(shell + "```{output} zh\n```\n", "--update")
+    result.assert_outcomes(passed=2)
+    text = (pytester.path / "docs" / "page.md").read_text()
+    assert text == shell + "```{output} zh\nzh_CN.UTF-8\n```\n"
+    run(text, only="::3[zh]").assert_outcomes(passed=1)
+    result = run(python("print(1)", "1") + "```{output} zh\n1\n```\n")
+    assert "no program stands directly above" in said(result)

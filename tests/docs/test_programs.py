@@ -65,7 +65,7 @@ each_program = pytest.mark.parametrize(
 
 def test_the_guides_and_the_readme_have_programs() -> None:
     pages = {program.page for program in PROGRAMS}
-    assert pages >= {"README.md", "docs/tutorial.md", "docs/share-state.md", "docs/timeouts.md"}
+    assert pages >= {"README.md", "docs/tutorial.md", "docs/share-state.md", "docs/several-workers.md"}
 
 
 @pytest.fixture
