@@ -4,7 +4,6 @@ import gettext
 import inspect
 import json
 import re
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -114,40 +113,6 @@ def test_a_fact_is_what_the_code_and_the_records_have() -> None:
     name = "seen completes-twice startup-answered-once pass"
     assert facts("、")[name] == FACTS[name].replace(", ", "、")
     assert "gunicorn (uvicorn-worker)" in FACTS[name]
-
-
-# -- ambiguities --
-
-RULES = tomllib.loads((ROOT / "src/lifespec/conformance/data/rules.toml").read_text("utf-8"))
-AMBIGUITIES = (DOCS / "ambiguities.md").read_text("utf-8")
-ENTRIES = re.split(r"^### ", AMBIGUITIES, flags=re.MULTILINE)[1:]
-TERMS = ["Specification", "Servers", "lifespec"]
-CITED = re.compile(r"(\[?)\b[a-z][\w-]*#(\d+)(\]\(https://github\.com/[\w-]+/[\w-]+/issues/\2\))?")
-
-
-def test_each_rule_that_a_specification_lacks_has_an_entry() -> None:
-    assert [
-        name
-        for name, rule in RULES.items()
-        if "ours" in rule and f"{{rule}}`{name}`" not in AMBIGUITIES
-    ] == []
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
-def test_an_entry_is_whole(entry: str) -> None:
-    """It has its three parts, each once and in this order, and quotes a few words only."""
-    lines = entry.split("\n")
-    assert lines[2] == "{.ambiguity}"
-    assert [line for line in lines if line in TERMS] == TERMS
-    assert [lines[at + 1][:2] for at, line in enumerate(lines) if line in TERMS] == [": "] * 3
-    assert [each for each in re.findall("“([^”]*)”", entry) if len(each.split()) > 4] == []
-
-
-@pytest.mark.parametrize("page", ["ambiguities", "other-specifications"])
-def test_every_issue_is_a_link(page: str) -> None:
-    cited = list(CITED.finditer((DOCS / f"{page}.md").read_text("utf-8")))
-    assert cited
-    assert [each[0] for each in cited if not (each[1] and each[3])] == []
 
 
 # -- frameworks and hosts --
