@@ -1,4 +1,7 @@
-"""Axe finds nothing on any page, in either language, light or dark, wide or as a phone."""
+"""Axe finds nothing on any page, in either language, light or dark, wide or as a phone.
+
+The pages of single frameworks and hosts are drawn by one template: they are looked at once each.
+"""
 
 from importlib.resources import files
 from pathlib import Path
@@ -57,7 +60,7 @@ def test_axe_finds_no_violation(
     found: dict[str, Any] = {}
     for name in names:
         opened(browser, f"{address}/{name}")
-        for width, theme, rules in SETTINGS:
+        for width, theme, rules in SETTINGS if name.count("/") == 1 else SETTINGS[2:3]:
             if wrong := looked_at(browser, width, theme, rules):
                 found[f"{name} {width} {theme}"] = wrong
     assert found == {}
