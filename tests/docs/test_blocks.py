@@ -1,7 +1,9 @@
 """What Sphinx draws of the blocks that pytest runs."""
 
 from collections.abc import Callable
+from textwrap import indent
 
+import pytest
 from samples import Sample
 
 from lifespec_docs.blocks import joined
@@ -62,3 +64,14 @@ def test_the_programs_of_a_page_go_on_after_an_exception_that_it_shows() -> None
         "import traceback\n\n\na = 1\ntry:\n    raise ValueError\n"
         "except Exception:\n    traceback.print_exc()\n\n\nprint(a)\n"
     )
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "seen"), ("zh_CN", "看见")])
+def test_a_chinese_output_takes_the_place_of_the_other_on_chinese_pages(
+    build: Callable[..., Sample], language: str, text: str
+) -> None:
+    shell = "{.real}\n```sh\na\n```\n```{output}\nseen\n```\n```{output} zh\n看见\n```\n"
+    files = {"index.md": f"# A\n\n- b\n\n{indent(shell, '  ')}"}
+    site = build(files, extensions=["myst_parser", "lifespec_docs.blocks"], language=language)
+    assert site.warnings == ""
+    assert [each.text.strip() for each in site.page().select("pre")] == ["a", text]

@@ -4,7 +4,7 @@ import gettext
 import inspect
 import json
 import re
-import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ __all__: list[str] = []
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
+COMMAND = re.compile(r"^lifespec (?:check|explain|cases)\b(?!.*--help)", re.MULTILINE)
 PROGRAMS = [page for page in PAGES if programs(page)]
 
 
@@ -58,6 +59,16 @@ def test_the_programs_of_a_page_run_as_one_file(page: Path) -> None:
     """A reader of the file sees all that the page shows; tracebacks go to standard error."""
     shown = "\n".join((each.output or "").partition(TRACEBACK)[0] for each in programs(page))
     assert printed(joined(programs(page))) == lines(shown)
+
+
+def test_what_the_command_prints_stands_in_both_languages() -> None:
+    shown = Counter(
+        f"{page.name}:{block.line}"
+        for page in PAGES
+        for block in blocks(page, page.name)
+        if block.kind == "process" and block.output and COMMAND.search(block.source)
+    )
+    assert set(shown.values()) == {2}, shown
 
 
 def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,40 +113,6 @@ def test_a_fact_is_what_the_code_and_the_records_have() -> None:
     name = "seen completes-twice startup-answered-once pass"
     assert facts("、")[name] == FACTS[name].replace(", ", "、")
     assert "gunicorn (uvicorn-worker)" in FACTS[name]
-
-
-# -- ambiguities --
-
-RULES = tomllib.loads((ROOT / "src/lifespec/conformance/data/rules.toml").read_text("utf-8"))
-AMBIGUITIES = (DOCS / "ambiguities.md").read_text("utf-8")
-ENTRIES = re.split(r"^### ", AMBIGUITIES, flags=re.MULTILINE)[1:]
-TERMS = ["Specification", "Servers", "lifespec"]
-CITED = re.compile(r"(\[?)\b[a-z][\w-]*#(\d+)(\]\(https://github\.com/[\w-]+/[\w-]+/issues/\2\))?")
-
-
-def test_each_rule_that_a_specification_lacks_has_an_entry() -> None:
-    assert [
-        name
-        for name, rule in RULES.items()
-        if "ours" in rule and f"{{rule}}`{name}`" not in AMBIGUITIES
-    ] == []
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.partition("\n")[0])
-def test_an_entry_is_whole(entry: str) -> None:
-    """It has its three parts, each once and in this order, and quotes a few words only."""
-    lines = entry.split("\n")
-    assert lines[2] == "{.ambiguity}"
-    assert [line for line in lines if line in TERMS] == TERMS
-    assert [lines[at + 1][:2] for at, line in enumerate(lines) if line in TERMS] == [": "] * 3
-    assert [each for each in re.findall("“([^”]*)”", entry) if len(each.split()) > 4] == []
-
-
-@pytest.mark.parametrize("page", ["ambiguities", "other-specifications"])
-def test_every_issue_is_a_link(page: str) -> None:
-    cited = list(CITED.finditer((DOCS / f"{page}.md").read_text("utf-8")))
-    assert cited
-    assert [each[0] for each in cited if not (each[1] and each[3])] == []
 
 
 # -- frameworks and hosts --

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_pages import plugin, runner, sandbox
+from lifespec_pages import plugin, runner
 
 pytest_plugins = ["pytester"]
 assert plugin  # is loaded here: a run inside of a test shares our modules
@@ -212,7 +212,6 @@ print(__name__, sys.modules["__main__"].__dict__ is globals())"""
 def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "HERE", 0.2)
     monkeypatch.setattr(runner, "APART", 0.5)
-    monkeypatch.setattr(sandbox, "patience", lambda: 1.0)
     forever = "while True:\n    try:\n        while True: pass\n    except Exception: pass"
     result = run(python(forever) + "{.real}\n" + python("import time\ntime.sleep(60)"))
     result.assert_outcomes(failed=2)
@@ -225,3 +224,16 @@ def test_the_plugin_loads_nothing_of_sphinx() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXT, timeout=60, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_shell_runs_again_in_a_chinese_locale_if_the_page_shows_a_chinese_output(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    shell = '{.real}\n```sh\necho "$LC_ALL"\n```\n```{output}\nC.UTF-8\n```\n'
+    result = run(shell + "```{output} zh\n```\n", "--update")
+    result.assert_outcomes(passed=2)
+    text = (pytester.path / "docs" / "page.md").read_text()
+    assert text == shell + "```{output} zh\nzh_CN.UTF-8\n```\n"
+    run(text, only="::3[zh]").assert_outcomes(passed=1)
+    result = run(python("print(1)", "1") + "```{output} zh\n1\n```\n")
+    assert "no program stands directly above" in said(result)
