@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRACEBACK", "BlockFailed", "Difference", "OutputDiffers", "run"]
 
-HERE, APART = 20.0, 60.0  # seconds that a block may take, on an idle machine
+HERE, APART = 60.0, 120.0  # seconds that a block may take; a busy machine needs many
 TRACEBACK = "Traceback (most recent call last):"
 ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
 SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)|(?<=是，用时 )\d+\.\d(?= 秒)")  # of a report
