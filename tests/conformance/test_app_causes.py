@@ -9,8 +9,8 @@ import pytest
 
 from lifespec.conformance import Report, check_app
 from lifespec.conformance.text import render
-from lifespec.testing import left
-from lifespec.testing.places import short
+from lifespec.testing import leftovers
+from lifespec.testing.facts import short
 
 __all__: list[str] = []
 
@@ -169,4 +169,4 @@ def test_a_faultless_report_has_few_lines() -> None:
 
 def test_the_process_of_a_case_ends_with_its_time() -> None:
     check_app(causes.blocks_at_startup, timeout=0.5)
-    assert left.processes(os.getpid()) == []
+    assert leftovers.processes(os.getpid()) == []

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import Fact, cases
+from lifespec.conformance import Fact
 from lifespec.conformance.app import cause, judge
 from lifespec.conformance.app.play import Broken, Seen
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words
-from lifespec.testing.left import Error
-from lifespec.testing.left import Fact as Left
+from lifespec.testing.facts import Error
 
 __all__: list[str] = []
 
@@ -61,9 +60,9 @@ def test_a_message_of_its_own_stands_beside_the_exception() -> None:
 
 
 def test_tasks_of_libraries_are_one_line() -> None:
-    own = Left("task", {"name": "`work`", "place": "shop.py:1"})
-    behind = [Left("task-left", {"name": name}) for name in ("`poll`", "`poll`", "`send`", own)]
-    found = said(Seen(behind=behind, **STARTED), "left")
+    own = fact("task", name="`work`", place="shop.py:1")
+    tasks = [fact("task-left", name=name) for name in ("`poll`", "`poll`", "`send`", own)]
+    found = said(Seen(leftovers=tasks, **STARTED), "left")
     assert found[-1] == "tasks of libraries that still run: `poll`, `send`"
     assert len(found) == 2
 
@@ -103,7 +102,7 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
 def test_what_was_given_is_told_where_it_cannot_be_called() -> None:
     error = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
     given = [fact("given-no-lifespan", name="life", type="module", receiver="FastAPI", place="x")]
-    assert "is no function" in said(Seen("failed", caught=error, given=given), "change")[0]
+    assert "is no function" in said(Seen("failed", caught=error, unrun=given), "change")[0]
 
 
 def test_an_answer_that_came_too_late_does_not_count() -> None:
@@ -119,13 +118,6 @@ def test_a_refusal_that_kept_it_from_stopping_is_told() -> None:
     seen = Seen("complete", "raised", received=True, refused=refused, error=error)
     assert cause.answers(seen) == ("complete", "refused")
     assert said(seen, "stops") == ["no: the suite refused what it sent: 1 is no event"]
-
-
-def outcome(case: str, phrase: str, rule: str, seen: Seen, first: Seen | None = None) -> Any:
-    found = next(each for each in cases.load() if each.name == case)
-    matter = judge._Matter(rule, "asgi 2.0", seen, first or seen, 30.0)
-    assert found
-    return judge.PHRASES[phrase](matter)
 
 
 @pytest.mark.parametrize(
@@ -146,5 +138,5 @@ def outcome(case: str, phrase: str, rule: str, seen: Seen, first: Seen | None = 
 def test_a_phrase_judges_what_was_seen(
     phrase: str, rule: str, seen: Seen, how: str, kind: str
 ) -> None:
-    found = outcome("start-and-stop", phrase, rule, seen)
+    found = judge.PHRASES[phrase](judge._Matter(rule, "asgi 2.0", seen, seen, 30.0))
     assert (found.how, found.observed.kind) == (how, kind)

@@ -12,7 +12,7 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, Seen, play
-from lifespec.testing import left
+from lifespec.testing import leftovers
 
 __all__: list[str] = []
 
@@ -24,7 +24,7 @@ def played(
 ) -> Call:
     """Play a case, and end what is left in the loop."""
     found = next(each for each in cases.load() if each.name == case)
-    call = play(app, found, spec, limit)[-1]
+    call = play(app, found, spec, limit)
     call.loop.sweep()
     return call
 
@@ -53,7 +53,7 @@ def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
     call = played(causes.scripted(None, STARTED, None, STOPPED, None))
     before = len(call.seen.entries)
     asyncio.run(call._send(STARTED))
-    call.gone("returned")
+    call.end("returned")
     assert len(call.seen.entries) == before
 
 
@@ -88,13 +88,13 @@ def test_an_event_that_the_specification_lacks_is_open() -> None:
 def test_a_parent_that_has_gone_ends_the_cases() -> None:
     job = process.Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
     with process.Host(job) as host:
-        host.connection.send((["start-and-stop"], 1, False))
+        host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
-        while not left.processes(host.process.pid) and time.monotonic() < deadline:
+        while not leftovers.processes(host.process.pid) and time.monotonic() < deadline:
             time.sleep(0.02)
-        children = left.processes(host.process.pid)
+        children = leftovers.processes(host.process.pid)
     assert children
-    assert left.processes(os.getpid()) == []
+    assert leftovers.processes(os.getpid()) == []
 
 
 def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
@@ -107,53 +107,35 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
     assert (found.seen.startup, found.seen.doing) == ("hung", "blocked")
 
 
-def test_what_a_forked_copy_says_after_the_end_changes_nothing() -> None:
-    job = process.Job("application", causes.faultless, "asgi 2.0")
-    case = process._Process(job, "start-and-stop", "fork")
-    case.process.join(20)
-    assert case.is_over()
-    assert case.complete
-    here, there = process.multiprocessing.Pipe()
-    case.pipe.close()
-    case.pipe = here
-    there.send((True, Seen("complete")))
-    deadline = case.deadline
-    assert case.is_over()
-    assert case.deadline == deadline
-    there.close()
-    case.end()
-
-
 def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
     here, there = process.multiprocessing.Pipe()
     there.close()
     job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
     with pytest.raises(EOFError):
         next(process.play_all(job, ["start-and-stop"], 1, "fork", here))
-    assert left.processes(os.getpid()) == []
+    assert leftovers.processes(os.getpid()) == []
+
+
+def interrupted(seen: Seen, stack: str = "") -> Seen:
+    """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
+    job = process.Job("application", causes.faultless, "asgi 2.0")
+    case = process._Process(job, "start-and-stop", "fork")
+    Path(case.stack.name).write_text(stack, encoding="utf-8")
+    case.seen = seen
+    case._interrupted(None)
+    case.end()
+    return seen
 
 
 def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
-    job = process.Job("application", causes.faultless, "asgi 2.0")
-    case = process._Process(job, "start-and-stop", "fork")
-    seen = Seen("complete", "complete", asked=True)
-    case._interrupted(seen, None)
-    case.end()
+    seen = interrupted(Seen("complete", "complete", asked=True))
     assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
 
 
 def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
     files = [process.selectors.__file__, process.asyncio.base_events.__file__, process.__file__]
-    stack = "Thread 0x1 (most recent call first):\n" + "".join(
-        f'  File "{file}", line 1 in run\n' for file in files
-    )
-    assert process._frames(stack) == []
-    job = process.Job("application", causes.faultless, "asgi 2.0")
-    case = process._Process(job, "start-and-stop", "fork")
-    Path(case.stack.name).write_text(stack, encoding="utf-8")
-    seen = Seen()
-    case._interrupted(seen, None)
-    case.end()
+    frames = "".join(f'  File "{file}", line 1 in run\n' for file in files)
+    seen = interrupted(Seen(), f"Thread 0x1 (most recent call first):\n{frames}")
     assert (seen.startup, seen.doing) == ("hung", "starved")
 
 

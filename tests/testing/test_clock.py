@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import inspect
 import math
@@ -135,21 +134,6 @@ def test_deadlock_unwinds() -> None:
 
 THREADS = "The virtual clock cannot wait for threads"
 OUTSIDE = "The virtual clock has no sockets, processes, signals or threads"
-
-
-def test_refusals_are_remembered() -> None:
-    """A loop says what it refused last, also where the refusal was swallowed."""
-
-    async def main() -> tuple[str, str]:
-        loop = asyncio.get_running_loop()
-        before = loop.refused  # type: ignore[attr-defined]
-        with contextlib.suppress(NotImplementedError):
-            loop.add_reader(0, print)
-        return before, loop.refused  # type: ignore[attr-defined]
-
-    before, after = clock.run(main())
-    assert before == ""
-    assert re.search(OUTSIDE, after)
 
 
 @pytest.mark.parametrize(

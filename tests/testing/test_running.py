@@ -16,8 +16,8 @@ import trio
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
 from lifespec.testing import running
-from lifespec.testing.places import short
-from lifespec.testing.running import LifespanWarning, Running, Starter, ViolationsFound
+from lifespec.testing.facts import short
+from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -75,23 +75,6 @@ def test_on_trio() -> None:
     trio.run(main)
 
 
-def test_an_argument_that_there_is_not_is_named_with_those_that_there_are() -> None:
-    wanted = "give scope, startup_timeout, shutdown_timeout, grace or strict"
-    with pytest.raises(TypeError, match=f"there is no argument 'timeout': {wanted}"):
-        Running(shop, timeout=3)
-
-
-async def test_a_with_that_cannot_start_an_application_is_told_what_to_write() -> None:
-    lifespan: Any = Starter(dict)
-    wanted = "write `async with lifespan\\(app\\) as running:`"
-    for start in (lifespan, lifespan(shop)):
-        with pytest.raises(TypeError, match=wanted), start:
-            pass
-    with pytest.raises(TypeError, match="is called with an application"):
-        async with lifespan:
-            pass
-
-
 async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     with pytest.raises(ViolationsFound) as caught:
         async with Running(wrong_key):
@@ -112,18 +95,13 @@ async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     ]
 
 
-async def test_an_exception_of_the_body_stays_as_it_is() -> None:
+@pytest.mark.parametrize(("app", "notes"), [(shop, 0), (wrong_key, 1)])
+async def test_broken_rules_are_a_note_on_an_exception_of_the_body(app: Any, notes: int) -> None:
     with pytest.raises(KeyError) as caught:
-        async with Running(shop):
+        async with Running(app):
             raise KeyError("body")
-    assert not hasattr(caught.value, "__notes__")
-
-
-async def test_broken_rules_are_a_note_on_an_exception_of_the_body() -> None:
-    with pytest.raises(KeyError) as caught:
-        async with Running(wrong_key):
-            raise KeyError("body")
-    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
+    found = getattr(caught.value, "__notes__", [])
+    assert [each[:18] for each in found] == ["[state-keys-text] "] * notes
 
 
 def connect() -> None:
@@ -311,5 +289,5 @@ def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -
     assert running._lifespan_class() is Lifespan
 
 
-async def test_it_is_named_after_the_application() -> None:
+def test_it_is_named_after_the_application() -> None:
     assert repr(Running(shop)) == f"<Running {shop!r}>"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from lifespec.conformance.app.play import Seen
-    from lifespec.testing.left import Error, Logged
+    from lifespec.testing.facts import Error
+    from lifespec.testing.leftovers import Logged
 
 __all__ = [
     "DECLINED",
@@ -24,7 +25,7 @@ __all__ = [
     "advice_on",
     "answers",
     "course",
-    "errors",
+    "ending",
     "lingers",
     "rows",
     "stops",
@@ -38,7 +39,7 @@ MOST = 3  # lines of a stack, lifespans that never ran
 
 def answers(seen: Seen) -> tuple[str, str]:
     """Return how an application answers startup, and how it answers shutdown."""
-    caught = any(SendRefused.__name__ in each.kinds for each in errors(seen))
+    caught = any(SendRefused.__name__ in each.kinds for each in seen.errors)
     if seen.refused and (caught or seen.startup in DECLINED):
         if seen.startup in (*DECLINED, "failed"):
             return "refused", ""
@@ -52,14 +53,9 @@ def stops(seen: Seen) -> bool:
     return answers(seen)[1] in ("complete", "returned early")
 
 
-def errors(seen: Seen) -> list[Error]:
-    """Return the exceptions that were seen, that which a framework had caught first."""
-    return [each for each in (seen.caught, seen.error) if each]
-
-
 def lingers(seen: Seen) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
-    return seen.lingers and any(each.kind != "task-left" for each in seen.behind)
+    return seen.lingers and any(each.kind != "task-left" for each in seen.leftovers)
 
 
 def course(seen: Seen, limit: float) -> Fact:
@@ -70,6 +66,14 @@ def course(seen: Seen, limit: float) -> Fact:
     return fact("course", starts=starts, stops=_answer(seen, "shutdown", limit))
 
 
+def ending(seen: Seen) -> Fact:
+    """Return how the call ended."""
+    if seen.ended in ("raised", "exited"):
+        return fact("it-raised", error=_error(seen))
+    kinds = {"returned": "it-returned", "cancelled": "it-was-cancelled"}
+    return Fact(kinds.get(seen.ended, "it-did-not-end"))
+
+
 # ---- the rows of a report ----------------------------------------------------------------------
 
 
@@ -77,7 +81,8 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
     """Yield the first lines of a report; `serving` is of the case that has also served."""
     last = serving if serving.shutdown == "complete" else seen
     started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
-    unrun = [each for each in seen.unrun if started and (serving is seen or each in serving.unrun)]
+    unrun = [each for each in seen.unrun if each.kind == "never-ran"] * started
+    unrun = [each for each in unrun if serving is seen or each in serving.unrun]
     lines = {
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
         "stops": [_answer(seen, "shutdown", limit)] * started,
@@ -149,7 +154,7 @@ def _overdue(seen: Seen, limit: float) -> Fact:
     """Return what it was doing when its time was over, and where."""
     doing = Fact(f"doing-{seen.doing}")
     if seen.stack:
-        doing = fact("doing-at", what=doing, place=fact("place", **seen.stack[-1]._asdict()))
+        doing = fact("doing-at", what=doing, place=seen.stack[-1].fact())
     kind = "serving-blocked" if seen.waited == "serving" else "overdue"
     return fact(kind, limit=limit, doing=doing)
 
@@ -173,14 +178,14 @@ def _sent_text(seen: Seen) -> Iterator[Fact]:
 def _stack(seen: Seen) -> Iterator[Fact]:
     """Yield the author's own lines, the outermost first."""
     for place in seen.stack[-MOST:]:
-        yield fact("source", source=seen.sources.get(place, ""), **place._asdict())
+        yield fact("source", **place._asdict())
 
 
 def _left(seen: Seen) -> Iterator[Fact]:
     """Yield what is left behind; the tasks of libraries on one line."""
-    names = [each.parts["name"] for each in seen.behind if each.kind == "task-left"]
+    names = [each.parts["name"] for each in seen.leftovers if each.kind == "task-left"]
     libraries = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
-    yield from (each for each in seen.behind if each.parts["name"] not in libraries)
+    yield from (each for each in seen.leftovers if each.parts["name"] not in libraries)
     if libraries:
         yield fact("library-tasks", names=libraries)
 
@@ -190,7 +195,7 @@ def _logged(seen: Seen) -> Iterator[Fact]:
     for each in seen.logged:
         began = [what for time, what in seen.marks if time <= each.time]
         when = began[-1] if began else "starting"
-        if when != "request" and not _is_cause(each, errors(seen)):
+        if when != "request" and not _is_cause(each, seen.errors):
             yield fact("logged-when", when=Fact(f"when-{when}"), record=each.fact())
 
 
@@ -275,9 +280,10 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
 
 def _of_error(seen: Seen) -> Iterator[Fact]:
     """Yield advice by the kind of exception."""
-    for error in errors(seen):
-        if "callable" in error.texts and seen.given:
-            yield from seen.given
+    given = [each for each in seen.unrun if each.kind == "given-no-lifespan"]
+    for error in seen.errors:
+        if given and "callable" in error.texts:
+            yield from given
             return
         if found := advice_on(error):
             yield found

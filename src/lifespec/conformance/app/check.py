@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import cause, judge, process, target
-from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.report import Fact, Finding, Report, fact, skipped
 from lifespec.conformance.texts import shown
@@ -27,13 +25,14 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.process import Job, Played
     from lifespec.conformance.cases import Case
 
+    Play = Callable[[Sequence[str], int], Iterator[Played]]
     Results = dict[str, Played | Fact]  # what was seen in a case, or why it was not played
 
 __all__ = ["LIMIT", "cases_for", "check_app", "check_middleware"]
 
 LIMIT = 30.0  # seconds for an answer
-FIRST = {"application": "start-and-stop", "middleware": "through-start-and-stop"}
-SERVING = "request-while-running"
+SERVING = process.LOOKED[1]
+FIRST = {"application": process.LOOKED[0], "middleware": "through-start-and-stop"}
 AT_ONCE = os.cpu_count() or 1  # processes that work
 MOST = 16  # processes that do little but wait
 LITTLE = 0.5  # seconds of the processor
@@ -64,8 +63,7 @@ def check_app(
     case and its findings, `tick` with the name of a case and how long it has been played.  Raises
     Unchecked for an unknown specification, case or rule.
     """
-    looked = (FIRST["application"], SERVING)
-    job = process.Job("application", app, known_spec(spec), factory, timeout, looked)
+    job = process.Job("application", app, known_spec(spec), factory, timeout)
     return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
 
 
@@ -115,8 +113,8 @@ def _check(
     name = job.subject if isinstance(job.subject, str) else _name(job.subject)
     report = Report(name, job.spec, role=job.role, strict=strict, partial=bool(only), began=began)  # type: ignore[arg-type]
     try:
-        with ExitStack() as stack:
-            results = _results(job, chosen, _player(job, stack, tick), tell)
+        with _playing(job, tick) as play:
+            results = _results(job, chosen, play, tell)
     except NotFound as error:
         return replace(report, obstacle=error.fact)
     first = results[FIRST[job.role]].seen  # type: ignore[union-attr]
@@ -137,34 +135,26 @@ def _check(
     return report.without(ignored)
 
 
-def _player(job: Job, stack: ExitStack, tick: Tick) -> Callable[..., Iterator[Played]]:
-    """Return what plays cases; raise NotFound if there is no subject."""
+@contextmanager
+def _playing(job: Job, tick: Tick) -> Iterator[Play]:
+    """Yield what plays cases; raise NotFound if there is no subject."""
     if isinstance(job.subject, str):
         if why := target.malformed(job.subject):
             raise NotFound(why)
-        return partial(stack.enter_context(process.Host(job)).play, tick=tick)
+        with process.Host(job) as host:
+            yield partial(host.play, tick=tick)
+        return
     if not callable(job.subject):
         raise NotFound(fact("not-callable", target=_name(job.subject), value=shown(job.subject)))
     if job.role == "application":
         target.check_signature(job.subject)
-
-    def play(names: Sequence[str], at_once: int, *, trio: bool = False) -> Iterator[Played]:
-        return process.play_all(job._replace(trio=trio), names, at_once)
-
-    return play
+    yield partial(process.play_all, job)
 
 
-def _results(
-    job: Job, chosen: Mapping[str, Case], play: Callable[..., Iterator[Played]], tell: Tell
-) -> Results:
+def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> Results:
     """Play the first case, and then the others that say something of such an application."""
     name = FIRST[job.role]
     first = next(play([name], 1))
-    if any(map(needs_trio, cause.errors(first.seen))):
-        if not find_spec("trio"):
-            raise NotFound(Fact("needs-trio-installed"))
-        play = partial(play, trio=True)
-        first = next(play([name], 1))
     if why := first.seen.obstacle:
         raise NotFound(why)
     results: Results = {name: first}
@@ -180,8 +170,7 @@ def _results(
         tell(played.case, found)
         if job.role == "application" and _is_doubtful(played.seen, found):
             doubtful.append(played.case)
-    results |= {name: next(play([name], 1)) for name in doubtful}
-    return results
+    return results | {name: next(play([name], 1)) for name in doubtful}
 
 
 def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
@@ -215,7 +204,7 @@ def _findings(job: Job, case: Case, result: Played | Fact, first: Seen) -> Itera
 def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Report:
     """Return a report with how the application starts and stops."""
     if seen.shutdown == "complete" and not cause.stops(serving):  # it failed while it served
-        seen = replace(serving, unrun=seen.unrun, given=seen.given)
+        seen = replace(serving, unrun=seen.unrun)
     how = cause.answers(seen)[0]
     starts, supported = how == "complete", how not in cause.DECLINED
     fails = any(each.fails() for each in report.findings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from lifespec.conformance.app.cause import DECLINED, LATE, answers, course
+from lifespec.conformance.app.cause import DECLINED, LATE, answers, course, ending
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import Fact, Finding, Outcome, fact, finding
 from lifespec.conformance.rules import rules
@@ -122,26 +122,18 @@ def _raises(matter: _Matter) -> Outcome:
     if seen.reaction == "raised":
         if matter.rule == "receive-refuses-unknown" and not seen.received:
             return Outcome("skip", matter.course())
-        return Outcome("held", _end(seen))
+        return Outcome("held", ending(seen))
     if seen.reaction == "sent":
         return Outcome("broken", fact("it-sent", event=seen.sent[-1]))
     if seen.reaction == "silent":
         return Outcome("broken", fact("did-nothing", limit=matter.limit))
     return Outcome(
-        "broken", Fact("it-called-receive") if seen.reaction == "received" else _end(seen)
+        "broken", Fact("it-called-receive") if seen.reaction == "received" else ending(seen)
     )
 
 
-def _end(seen: Seen) -> Fact:
-    """Return how the call ended."""
-    if seen.ended in ("raised", "exited"):
-        return fact("it-raised", error=seen.error.fact() if seen.error else Fact("no-error"))
-    kinds = {"returned": "it-returned", "cancelled": "it-was-cancelled"}
-    return Fact(kinds.get(seen.ended, "it-did-not-end"))
-
-
 def _ends(matter: _Matter) -> Outcome:
-    return Outcome("held" if matter.seen.obeyed else "broken", _end(matter.seen))
+    return Outcome("held" if matter.seen.obeyed else "broken", ending(matter.seen))
 
 
 def _no_exit(matter: _Matter) -> Outcome:

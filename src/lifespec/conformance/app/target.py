@@ -12,7 +12,7 @@ from lifespec.conformance.app import cause
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.texts import shown
-from lifespec.testing import left
+from lifespec.testing.facts import described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,11 +70,11 @@ def _tried(get: Callable[[], Any], what: str, module: str = "") -> Any:
         missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
             raise NotFound(fact("no-module", name=missing)) from None
-        described = left.described(error)
-        if needs_trio(described):
+        found = described(error)
+        if needs_trio(found):
             raise NotFound(Fact("needs-trio-installed")) from None
-        raised = fact("import-raised", what=what, error=described.fact())
-        advice = cause.advice_on(described)
+        raised = fact("import-raised", what=what, error=found.fact())
+        advice = cause.advice_on(found)
         raise NotFound(fact("advised", what=raised, advice=advice) if advice else raised) from None
 
 

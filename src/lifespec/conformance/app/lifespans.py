@@ -1,4 +1,4 @@
-"""Find the lifespans that an author gave to a framework, and those of them that nobody entered.
+"""Find the lifespans that an author gave to a framework, and those of them that never ran.
 
 The author's source says what was given: an argument such as `lifespan=`, what is assigned or
 appended to an attribute `lifespan`, a handler of an event.  Of an application that a library made,
@@ -14,23 +14,22 @@ import inspect
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from lifespec.conformance.report import Fact, fact
-from lifespec.testing import left, places
+from lifespec.testing import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from types import FrameType
+    from collections.abc import Collection, Iterator
 
 __all__ = ["Given", "find", "running", "unrun"]
 
-NAMES = ("lifespan", "lifespan_context", "on_startup", "on_shutdown", "plugins")  # of arguments
-LIFESPANS = NAMES[:2]  # attributes
-WORDS = (NAMES[0], "on_startup", "on_event", "add_event_handler")  # one is in the source
+ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
+ATTRIBUTES = ("lifespan", "lifespan_context")
+HANDLERS = ("on_event", "add_event_handler")
+WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # one is in the source
 FRAMEWORKS = ("starlette", "fastapi")  # whose own functions wrap those of authors
 MODULES = 300  # of an author, which are read
 
@@ -41,22 +40,16 @@ class Given(NamedTuple):
     name: str
     value: Any
     code: CodeType | None
-    place: places.Place
+    place: facts.Place
     receiver: str
 
 
-def find(own: str = "") -> list[Given]:
-    """Return the lifespans that the author's modules give to somebody; `own` is his package."""
-    files = [
-        (name, module, getattr(module, "__file__", "")) for name, module in [*sys.modules.items()]
-    ]
-    owned = [
-        (module, Path(file))
-        for name, module, file in files
-        if file and (name.partition(".")[0] == own or places.is_own_file(file))
-    ]
+def find() -> list[Given]:
+    """Return the lifespans that the author's modules give to a framework."""
+    files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
+    own = [(module, Path(file)) for module, file in files if file and facts.is_own(file)]
     found: list[Given] = []
-    for module, path in owned[:MODULES]:
+    for module, path in own[:MODULES]:
         with suppress(OSError, SyntaxError, ValueError):
             source = path.read_text("utf-8")
             if any(word in source for word in WORDS):
@@ -64,52 +57,51 @@ def find(own: str = "") -> list[Given]:
     return [*found, *_of_routers()]
 
 
-def _given(module: ModuleType, tree: ast.AST, owner: str = "") -> Iterator[Given]:
-    """Yield what a tree gives; `owner` is the class around it, which `self` stands for."""
-    for node in ast.iter_child_nodes(tree):
-        for value, receiver in _handed(node):
-            for each in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
-                yield from _resolved(module, each, receiver, owner)
-        yield from _given(module, node, node.name if isinstance(node, ast.ClassDef) else owner)
+def _given(module: ModuleType, tree: ast.AST) -> Iterator[Given]:
+    """Yield what the source of a module gives."""
+    for value, receiver in (each for node in ast.walk(tree) for each in _handed(node)):
+        for each in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
+            yield from _resolved(module, each, receiver)
 
 
 def _handed(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Yield the expressions that a statement or call gives as a lifespan, and to whom."""
-    if isinstance(node, ast.Call):
-        receiver = ast.unparse(node.func)
-        yield from ((each.value, receiver) for each in node.keywords if each.arg in NAMES)
-        attribute, _, method = receiver.rpartition(".")
-        if method in ("append", "extend") and attribute.endswith(f".{NAMES[0]}"):
-            yield from ((each, attribute) for each in node.args)
-        if method == "add_event_handler":
-            yield from ((each, receiver) for each in node.args[1:])
-    for each in getattr(node, "decorator_list", ()):
-        if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
-            yield ast.Name(node.name, lineno=node.lineno), ast.unparse(each.func)  # type: ignore[attr-defined]
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    for target in [node.target] if isinstance(node, ast.AugAssign) else targets:
-        if isinstance(target, ast.Attribute) and target.attr in LIFESPANS:
+    match node:
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            receiver = ast.unparse(function)
+            yield from ((each.value, receiver) for each in keywords if each.arg in ARGUMENTS)
+            attribute, _, method = receiver.rpartition(".")
+            if method in ("append", "extend") and attribute.endswith(f".{ATTRIBUTES[0]}"):
+                yield from ((each, attribute) for each in arguments)
+            if method == "add_event_handler":
+                yield from ((each, receiver) for each in arguments[1:])
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            for each in node.decorator_list:
+                if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
+                    yield ast.Name(node.name, lineno=node.lineno), ast.unparse(each.func)
+        case (
+            ast.Assign(targets=[ast.Attribute() as target])
+            | ast.AugAssign(target=ast.Attribute() as target)
+        ):
             receiver = ast.unparse(target)
-            if not receiver.startswith("self."):
-                yield node.value, receiver  # type: ignore[attr-defined]
+            if target.attr in ATTRIBUTES and not receiver.startswith("self."):
+                yield node.value, receiver
 
 
-def _resolved(module: ModuleType, value: ast.expr, receiver: str, owner: str) -> Iterator[Given]:
+def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Given]:
     """Yield the object that an expression names, if it is known by a name."""
     called = isinstance(value, ast.Call)
     name = ast.unparse(value.func if isinstance(value, ast.Call) else value)
-    name = owner if name == "self" else name
     found: Any = module
     for part in name.split("."):
         found = getattr(found, part, None)
     if found is None or (called and not isinstance(found, type)):
         return
     code, file, line = _code(found), str(module.__file__), value.lineno
-    if code and places.is_own_file(code.co_filename):
+    if code and facts.is_own(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
     if isinstance(found, (type, FunctionType)) or code or not callable(found):
-        where = places.Place(name, places.short(Path(file)), line)
-        yield Given(name, found, code, where, receiver)
+        yield Given(name, found, code, facts.Place.at(name, file, line), receiver)
 
 
 def _code(found: Any) -> CodeType | None:
@@ -133,14 +125,14 @@ def _of_routers() -> Iterator[Given]:
         known = [part for part in package if part.endswith("-packages")]
         if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
             function = code.co_qualname.rpartition("<locals>.")[2]
-            where = places.Place(function, "/".join(package[-2:]), code.co_firstlineno)
+            where = facts.Place(function, "/".join(package[-2:]), code.co_firstlineno)
             yield Given(name, router, code, where, f"{type(router).__name__} of {name}")
 
 
 def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]:
     """Yield those of which no code ran, and those that nobody could have called."""
     for each in {each.name: each for each in found}.values():
-        parts = {"receiver": each.receiver, "place": fact("place", **each.place._asdict())}
+        parts = {"receiver": each.receiver, "place": each.place.fact()}
         if not (each.code or callable(each.value)):
             kind = type(each.value).__name__
             yield fact("given-no-lifespan", name=each.name, type=kind, **parts)
@@ -149,20 +141,15 @@ def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]
 
 
 @contextmanager
-def running(own: str = "") -> Iterator[set[CodeType]]:
-    """Note the code that runs meanwhile, and the author's lines that start threads."""
-    ran: Any = set()
-    start, start_noted = threading.Thread.start.__code__, partial(left.note_thread, own=own)
+def running(ran: set[CodeType]) -> Iterator[None]:
+    """Note the code that runs meanwhile."""
+    before, add = sys.getprofile(), cast("Any", ran.add)
     # one expression: a tracer sees nothing of what a profiler calls
-    note: Callable[[FrameType, str, object], object] = lambda frame, event, _: (  # noqa: E731
-        event == "call"
-        and (ran.add(frame.f_code) or (frame.f_code is start and start_noted(frame)))
-    )
-    before = sys.getprofile()
+    note: Any = lambda frame, event, _: event == "call" and add(frame.f_code)  # noqa: E731
     sys.setprofile(note)
     threading.setprofile(note)
     try:
-        yield ran
+        yield
     finally:
         sys.setprofile(before)
         threading.setprofile(None)
