@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import Fact
-from lifespec.conformance.app import cause, judge
+from lifespec.conformance.app import judge
 from lifespec.conformance.app.play import Broken, Seen
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words
@@ -18,7 +18,7 @@ STARTED |= {"ended": "returned"}
 
 
 def rows(seen: Seen, serving: Seen | None = None) -> list[Row]:
-    return [*cause.rows(seen, serving or seen, 30.0)]
+    return [*judge.rows(seen, serving or seen, 30.0)]
 
 
 def said(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
@@ -95,7 +95,7 @@ def test_advice_is_by_the_kind_of_exception(type_: str, texts: str, words: str) 
 
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
-    assert cause.advice_on(error) is None
+    assert judge.advice_on(error) is None
     assert said(Seen("failed", caught=error), "change") == []
 
 
@@ -108,7 +108,7 @@ def test_what_was_given_is_told_where_it_cannot_be_called() -> None:
 def test_an_answer_that_came_too_late_does_not_count() -> None:
     seen = Seen("complete", "hung", asked=True, waited="shutdown", doing="late")
     assert said(seen, "stops") == ["no: not within 30 s (--timeout); its answer came later"]
-    assert not cause.stops(seen)
+    assert not judge.stops(seen)
     assert "Cancel what the clean-up waits for" in said(seen, "change")[0]
 
 
@@ -116,7 +116,7 @@ def test_a_refusal_that_kept_it_from_stopping_is_told() -> None:
     error = Error("SendRefused", "x", None, ("SendRefused",), "x")
     refused = [fact("no-event", value="1")]
     seen = Seen("complete", "raised", received=True, refused=refused, error=error)
-    assert cause.answers(seen) == ("complete", "refused")
+    assert judge.answers(seen) == ("complete", "refused")
     assert said(seen, "stops") == ["no: the suite refused what it sent: 1 is no event"]
 
 

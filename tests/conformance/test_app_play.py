@@ -12,6 +12,7 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, Seen, play
+from lifespec.conformance.app.target import Job
 from lifespec.testing import leftovers
 
 __all__: list[str] = []
@@ -86,7 +87,7 @@ def test_an_event_that_the_specification_lacks_is_open() -> None:
 
 
 def test_a_parent_that_has_gone_ends_the_cases() -> None:
-    job = process.Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
+    job = Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
     with process.Host(job) as host:
         host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
@@ -98,7 +99,7 @@ def test_a_parent_that_has_gone_ends_the_cases() -> None:
 
 
 def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
-    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    job = Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
     case = process._Process(job, "start-and-stop", "fork")
     case.deadline = time.monotonic() + 1.0
     while not case.is_over():
@@ -110,7 +111,7 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
 def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
     here, there = process.multiprocessing.Pipe()
     there.close()
-    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    job = Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
     with pytest.raises(EOFError):
         next(process.play_all(job, ["start-and-stop"], 1, "fork", here))
     assert leftovers.processes(os.getpid()) == []
@@ -118,7 +119,7 @@ def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
 
 def interrupted(seen: Seen, stack: str = "") -> Seen:
     """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
-    job = process.Job("application", causes.faultless, "asgi 2.0")
+    job = Job("application", causes.faultless, "asgi 2.0")
     case = process._Process(job, "start-and-stop", "fork")
     Path(case.stack.name).write_text(stack, encoding="utf-8")
     case.seen = seen
@@ -140,7 +141,7 @@ def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
 
 
 def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:
-    job = process.Job("application", "causes:faultless", "asgi 2.0")
+    job = Job("application", "causes:faultless", "asgi 2.0")
     host = process.Host(job)
     host.process.kill()
     host.process.wait()

@@ -12,17 +12,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import cause, judge, process, target
-from lifespec.conformance.app.target import NotFound
-from lifespec.conformance.report import Fact, Finding, Report, fact, skipped
-from lifespec.conformance.texts import shown
+from lifespec.conformance.app import judge, process
+from lifespec.conformance.app.target import Job, NotFound
+from lifespec.conformance.report import Fact, Finding, Report, skipped
 from lifespec.conformance.unchecked import known_rule, known_spec, unknown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from lifespec.conformance.app.play import Seen
-    from lifespec.conformance.app.process import Job, Played
+    from lifespec.conformance.app.process import Played
     from lifespec.conformance.cases import Case
 
     Play = Callable[[Sequence[str], int], Iterator[Played]]
@@ -63,7 +62,7 @@ def check_app(
     case and its findings, `tick` with the name of a case and how long it has been played.  Raises
     Unchecked for an unknown specification, case or rule.
     """
-    job = process.Job("application", app, known_spec(spec), factory, timeout)
+    job = Job("application", app, known_spec(spec), factory, timeout)
     return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
 
 
@@ -84,7 +83,7 @@ def check_middleware(
     between an application and a server of the suite, which compares what one of them sends with
     what the other receives.  The other arguments are those of `check_app`.
     """
-    job = process.Job("middleware", wrap, known_spec(spec), limit=timeout)
+    job = Job("middleware", wrap, known_spec(spec), limit=timeout)
     return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
 
 
@@ -110,8 +109,9 @@ def _check(
             raise unknown("case", name, known, f"lifespec cases --role {job.role}")
     ignored = [*map(known_rule, ignore)]
     chosen = {name: known[name] for name in known if name in (only or known)}
-    name = job.subject if isinstance(job.subject, str) else _name(job.subject)
-    report = Report(name, job.spec, role=job.role, strict=strict, partial=bool(only), began=began)  # type: ignore[arg-type]
+    report = Report(
+        job.name, job.spec, role=job.role, strict=strict, partial=bool(only), began=began
+    )
     try:
         with _playing(job, tick) as play:
             results = _results(job, chosen, play, tell)
@@ -139,16 +139,11 @@ def _check(
 def _playing(job: Job, tick: Tick) -> Iterator[Play]:
     """Yield what plays cases; raise NotFound if there is no subject."""
     if isinstance(job.subject, str):
-        if why := target.malformed(job.subject):
-            raise NotFound(why)
         with process.Host(job) as host:
             yield partial(host.play, tick=tick)
-        return
-    if not callable(job.subject):
-        raise NotFound(fact("not-callable", target=_name(job.subject), value=shown(job.subject)))
-    if job.role == "application":
-        target.check_signature(job.subject)
-    yield partial(process.play_all, job)
+    else:
+        job.find()
+        yield partial(process.play_all, job)
 
 
 def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> Results:
@@ -185,12 +180,12 @@ def _not_played(case: Case, seen: Seen) -> Fact | None:
     """Return why a case says nothing of an application that goes like this, or None."""
     if "type" in case.script[0].keys:
         return None
-    startup, shutdown = cause.answers(seen)
-    if startup in (*cause.DECLINED, "refused"):
+    startup, shutdown = judge.answers(seen)
+    if startup in (*judge.DECLINED, "refused"):
         return Fact("unsupported")
     if seen.startup != "complete":
         return Fact("does-not-start")
-    hangs = shutdown.startswith(cause.LATE)
+    hangs = shutdown.startswith(judge.LATE)
     events = [each for each in case.script if each.verb == "offer"]
     return Fact("does-not-stop") if hangs and len(events) > 1 else None
 
@@ -203,22 +198,18 @@ def _findings(job: Job, case: Case, result: Played | Fact, first: Seen) -> Itera
 
 def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Report:
     """Return a report with how the application starts and stops."""
-    if seen.shutdown == "complete" and not cause.stops(serving):  # it failed while it served
+    if seen.shutdown == "complete" and not judge.stops(serving):  # it failed while it served
         seen = replace(serving, unrun=seen.unrun)
-    how = cause.answers(seen)[0]
-    starts, supported = how == "complete", how not in cause.DECLINED
+    how = judge.answers(seen)[0]
+    starts, supported = how == "complete", how not in judge.DECLINED
     fails = any(each.fails() for each in report.findings)
     return replace(
         report,
-        rows=tuple(cause.rows(seen, serving, limit)),
+        rows=tuple(judge.rows(seen, serving, limit)),
         starts=starts if supported or seen.received else None,
-        stops=cause.stops(seen) if starts else None,
-        ends=not (cause.lingers(seen) or cause.lingers(serving)) if starts else None,
+        stops=judge.stops(seen) if starts else None,
+        ends=not (judge.lingers(seen) or judge.lingers(serving)) if starts else None,
         supported=supported,
         framework="" if supported or seen.received else seen.framework,
         obstacle=None if starts or fails or not supported else Fact("does-not-start"),
     )
-
-
-def _name(subject: Any) -> str:
-    return str(getattr(subject, "__qualname__", type(subject).__qualname__))

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.app import target
-from lifespec.conformance.app.cause import ending
+from lifespec.conformance.app.judge import ending
 from lifespec.conformance.app.play import play as play_case
+from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import Fact, Outcome, fact
 from lifespec.conformance.texts import shown
@@ -120,9 +120,9 @@ def play(
     try:
         app = middleware(probe)
     except Exception as error:
-        raise target.NotFound(fact("middleware-raised", error=described(error).fact())) from None
+        raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
-        raise target.NotFound(fact("middleware-returned", value=shown(app)))
+        raise NotFound(fact("middleware-returned", value=shown(app)))
     call = play_case(app, case, spec, limit, loop, watch)
     sides = _Sides(probe, call)
     for each in expected(case, spec):

@@ -31,9 +31,10 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import lifespans, middleware, target
+from lifespec.conformance.app import lifespans, middleware
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.play import Seen, Watch, play
+from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.report import Fact, fact
 from lifespec.testing import facts, leftovers
 
@@ -41,9 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from lifespec.conformance.app.play import Call
+    from lifespec.conformance.app.target import Job
     from lifespec.conformance.cases import Case
 
-__all__ = ["LOOKED", "Host", "Job", "Played", "main", "play_all"]
+__all__ = ["LOOKED", "Host", "Played", "main", "play_all"]
 
 LOOKED = ("start-and-stop", "request-while-running")  # cases in which causes are looked for
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
@@ -54,23 +56,6 @@ SPARE = 10.0  # seconds for a process beside the limits of what it does
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an event loop waits
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
-
-
-class Job(NamedTuple):
-    """What is checked: a name or an object, by a specification, with a limit in seconds."""
-
-    role: str
-    subject: Any
-    spec: str
-    factory: bool = False
-    limit: float = 30.0
-
-    def find(self) -> Any:
-        """Return the subject; raise target.NotFound where it cannot be had."""
-        if not isinstance(self.subject, str):
-            return self.subject
-        facts.own_package(self.subject.partition(":")[0].partition(".")[0])
-        return target.find(self.subject, factory=self.factory)
 
 
 class Played(NamedTuple):
@@ -105,7 +90,7 @@ class Host:
         self.connection.send((self.job, sys.path, self.stack.name))
         if why := self._obstacle():
             self.__exit__()
-            raise target.NotFound(why)
+            raise NotFound(why)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -158,10 +143,8 @@ def main(number: int) -> None:
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            subject = job.find()
-            if job.role == "application":
-                target.check_signature(subject)
-        except target.NotFound as error:
+            job.find()
+        except NotFound as error:
             why = error.fact
     connection.send(why)
     way = "spawn" if _cannot_fork(before) else "fork"
@@ -334,7 +317,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
         arm(job.limit)
         try:
             seen = _observed(job, case, Watch(publish, arm))
-        except target.NotFound as error:  # of middleware that does not take an application
+        except NotFound as error:  # of middleware that does not take an application
             seen = Seen(obstacle=error.fact)
     seen.complete = True
     publish(seen)
