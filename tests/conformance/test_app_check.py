@@ -122,7 +122,6 @@ def test_an_import_that_fails_is_told_with_its_place(
 def test_an_import_that_hangs_in_a_library_has_no_place(
     check_named: Callable[..., Report],
 ) -> None:
-    report = check_named("pausing:app", timeout=0.5)
     Path("pausing.py").write_text("exec('import time; time.sleep(100)')")
     report = check_named("pausing:app", timeout=0.5)
     assert "it was not imported within 0.5 s" in _said(report)
@@ -224,7 +223,7 @@ def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
 def test_middleware_is_checked_by_name(
     check_named: Callable[..., Report],
 ) -> None:
-    check_named("shop:faultless", only=["unknown-scope"])
+    check_named("shop:faultless", only=["unknown-scope"])  # writes the module
     report = check_middleware("shop:middleware", timeout=5.0)
     assert report.ok, report
     assert [each for each in report.findings if isinstance(each, Finding)]

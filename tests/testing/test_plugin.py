@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio  # noqa: F401  so that not every inner session imports it
 
+import lifespec.conformance.app.check  # noqa: F401  the same
 from lifespec.testing import plugin
 
 if TYPE_CHECKING:
@@ -111,7 +112,6 @@ ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
     ("source", "options"),
     [
         pytest.param(ASYNC, (*AUTO, *NO_ANYIO), id="asyncio-auto"),
-        pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", (*STRICT, *NO_ANYIO), id="asyncio-strict"),
         pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", STRICT, id="asyncio-beside-anyio"),
         pytest.param(
             f"def test_shop(lifespan):\n    async def main():\n{REQUEST.replace('    ', '      ')}"
@@ -129,11 +129,6 @@ ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
             f"        lifespan = self.lifespan{REQUEST}",
             STRICT,
             id="unittest",
-        ),
-        pytest.param(
-            f"class TestShop:\n    async def test_shop(self, lifespan):\n{REQUEST}",
-            (*AUTO, *NO_ANYIO),
-            id="class",
         ),
     ],
 )
