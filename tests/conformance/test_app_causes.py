@@ -49,8 +49,9 @@ def test_a_place_is_a_file_and_a_line() -> None:
 
 def test_a_hang_costs_one_timeout() -> None:
     report = check_app(causes.waits_at_shutdown, timeout=1.0)
-    assert [name for name, seconds in report.times.items() if seconds >= 1.0] == ["start-and-stop"]
-    assert {each.case for each in report.findings if each.kind == "does-not-stop"} > {"two-loops"}
+    stopped = {each.case for each in report.findings if each.kind == "does-not-stop"}
+    assert "two-loops" in stopped
+    assert not stopped & {*report.times}  # those were not played
 
 
 def test_a_faultless_report_has_few_lines() -> None:

@@ -10,6 +10,7 @@ from lifespec.conformance.app.play import Broken, Seen
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words
 from lifespec.testing.facts import Error
+from lifespec.testing.leftovers import Logged
 
 __all__: list[str] = []
 
@@ -65,6 +66,18 @@ def test_tasks_of_libraries_are_one_line() -> None:
     found = said(Seen(leftovers=tasks, **STARTED), "left")
     assert found[-1] == "tasks of libraries that still run: `poll`, `send`"
     assert len(found) == 2
+
+
+def test_an_error_that_was_logged_is_named_unless_it_is_the_cause_or_of_a_request() -> None:
+    error = Error("KeyError", "'pool'", None, ("KeyError",), "'pool'")
+    records = [
+        Logged("ERROR", "shop", "no cache", 1.0),
+        Logged("ERROR", "shop", "failed", 1.0, error),
+        Logged("ERROR", "shop", "startup: 'pool'", 1.0),
+        Logged("ERROR", "shop", "no page", 3.0),
+    ]
+    seen = Seen("failed", error=error, logged=records, marks=[(2.0, "request")])
+    assert said(seen, "logged") == ["while starting: ERROR shop: no cache"]
 
 
 def test_a_framework_that_returns_early_is_no_fault_of_the_author() -> None:
@@ -138,5 +151,5 @@ def test_a_refusal_that_kept_it_from_stopping_is_told() -> None:
 def test_a_phrase_judges_what_was_seen(
     phrase: str, rule: str, seen: Seen, how: str, kind: str
 ) -> None:
-    found = judge.PHRASES[phrase](judge._Matter(rule, "asgi 2.0", seen, seen, 30.0))
+    found = judge.PHRASES[phrase](judge._Question(rule, "asgi 2.0", seen, seen, 30.0))
     assert (found.how, found.observed.kind) == (how, kind)

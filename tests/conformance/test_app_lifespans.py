@@ -95,6 +95,7 @@ def test_what_is_given_is_found(found: Any, source: str, name: str, receiver: st
         "App(lifespan=make())",  # nothing says what it made
         "App(lifespan=lambda app: 1)",
         "App(lifespan=None)",
+        "import functools\nlife = functools.partial(first)\nApp(lifespan=life)",
         "App(title=first)",
         "app.start = 1",
     ],
@@ -131,10 +132,11 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     (folder / "server.py").write_text("async def run(app):\n    yield\n")
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
-    router = Router(lifespan=asynccontextmanager(namespace["run"]))
+    router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
     found = [each for each in lifespans.find() if each.receiver == "Router of mcp"]
     assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
     assert router
+    assert default
     monkeypatch.delitem(sys.modules, "starlette.routing")
     assert not [each for each in lifespans.find() if each.receiver == "Router of mcp"]
 

@@ -41,13 +41,25 @@ def test_an_end_after_the_deadline_does_not_count() -> None:
     assert played(app, limit=0.1).seen.startup == "hung"
 
 
-def test_an_application_that_has_not_received_the_event_is_told_so() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.sleep(60)
+async def waits(scope: Any, receive: Any, send: Any) -> None:
+    await asyncio.sleep(60)
 
-    seen = played(app, limit=0.1).seen
-    assert (seen.startup, seen.doing) == ("hung", "not-received")
-    assert seen.stack[-1].function == "app"
+
+@pytest.mark.parametrize(
+    ("app", "case", "startup", "doing", "reaction"),
+    [
+        (waits, "start-and-stop", "hung", "not-received", ""),
+        (waits, "two-loops", "hung", "not-received", ""),  # the second loop would hang, too
+        (waits, "unknown-scope", "hung", "running", "silent"),
+        (causes.lingers, "start-and-stop", "complete", "", ""),
+    ],
+)
+def test_what_an_application_does_when_its_time_is_over_is_kept(
+    app: Any, case: str, startup: str, doing: str, reaction: str
+) -> None:
+    seen = played(app, case, limit=0.1).seen
+    assert (seen.startup, seen.doing, seen.reaction) == (startup, doing, reaction)
+    assert [each.function for each in seen.stack] == ["waits"] * bool(doing)
 
 
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
@@ -106,15 +118,6 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
         time.sleep(0.02)
     found = case.played()
     assert (found.seen.startup, found.seen.doing) == ("hung", "blocked")
-
-
-def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
-    here, there = process.multiprocessing.Pipe()
-    there.close()
-    job = Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
-    with pytest.raises(EOFError):
-        next(process.play_all(job, ["start-and-stop"], 1, "fork", here))
-    assert leftovers.processes(os.getpid()) == []
 
 
 def interrupted(seen: Seen, stack: str = "") -> Seen:

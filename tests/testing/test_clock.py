@@ -180,6 +180,9 @@ def test_call_from_thread() -> None:
 
     async def main() -> None:
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
+        loop.call_soon_threadsafe(woken.set)  # from this thread
+        await woken.wait()
+        woken.clear()
         thread = threading.Thread(target=call, args=(loop, woken.set), name="pump")
         thread.start()
         thread.join()

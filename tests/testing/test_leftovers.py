@@ -125,9 +125,12 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
 
     target.__module__ = module
     thread = threading.Thread(target=target, name="rows")
+    starter = threading.Thread(target=threading.Thread(target=over.wait).start)
     with leftovers.noting_threads():
         line = here() + 1
         thread.start()
+        starter.start()  # which starts another, by no line of an author
+        starter.join()
     name = str(leftovers._thread_name(thread))  # of a thread that has ended the target is forgotten
     over.set()
     thread.join()

@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from lifespec.conformance.app.play import Seen
-    from lifespec.conformance.app.process import Played
+    from lifespec.conformance.app.process import Result
     from lifespec.conformance.cases import Case
 
-    Play = Callable[[Sequence[str], int], Iterator[Played]]
-    Results = dict[str, Played | Fact]  # what was seen in a case, or why it was not played
+    Play = Callable[[Sequence[str], int], Iterator[Result]]
 
 __all__ = ["LIMIT", "cases_for", "check_app", "check_middleware"]
 
@@ -117,21 +116,18 @@ def _check(
             results = _results(job, chosen, play, tell)
     except NotFound as error:
         return replace(report, obstacle=error.fact)
-    first = results[FIRST[job.role]].seen  # type: ignore[union-attr]
+    first = results[FIRST[job.role]]
     report = replace(
         report,
         findings=tuple(
-            each
-            for case in chosen.values()
-            for each in _findings(job, case, results[case.name], first)
+            each for case in chosen.values() for each in _findings(job, case, results, first.seen)
         ),
-        times={name: each.seconds for name, each in results.items() if not isinstance(each, Fact)},
+        times={name: each.seconds for name, each in results.items()},
         seconds=time.monotonic() - clock,
     )
     if job.role == "application":
-        serving = results.get(SERVING)
-        served = first if serving is None or isinstance(serving, Fact) else serving.seen
-        report = _with_course(report, first, served, job.limit)
+        serving = results.get(SERVING, first)
+        report = _with_course(report, first.seen, serving.seen, job.limit)
     return report.without(ignored)
 
 
@@ -146,22 +142,19 @@ def _playing(job: Job, tick: Tick) -> Iterator[Play]:
         yield partial(process.play_all, job)
 
 
-def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> Results:
-    """Play the first case, and then the others that say something of such an application."""
+def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> dict[str, Result]:
+    """Play the first case, and then the others that say something of such a subject."""
     name = FIRST[job.role]
     first = next(play([name], 1))
     if why := first.seen.obstacle:
         raise NotFound(why)
-    results: Results = {name: first}
-    for each in chosen.values():
-        if job.role == "application" and (why := _not_played(each, first.seen)):
-            results.setdefault(each.name, why)
-    others = [name for name in chosen if name not in results]
+    results, doubtful = {name: first}, []
+    cases = [each for each in chosen.values() if not _reason(job, each, first.seen)]
+    others = [each.name for each in cases if each.name != name]
     at_once = MOST if first.seen.cost < LITTLE else AT_ONCE
-    doubtful: list[str] = []
     for played in play(others, at_once) if others else ():
         results[played.case] = played
-        found = [*_findings(job, chosen[played.case], played, first.seen)]
+        found = [*_findings(job, chosen[played.case], results, first.seen)]
         tell(played.case, found)
         if job.role == "application" and _is_doubtful(played.seen, found):
             doubtful.append(played.case)
@@ -176,9 +169,9 @@ def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
     return not seen.waited and any(each.fails(strict=True) for each in found)
 
 
-def _not_played(case: Case, seen: Seen) -> Fact | None:
+def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
     """Return why a case says nothing of an application that goes like this, or None."""
-    if "type" in case.script[0].keys:
+    if job.role == "middleware" or "type" in case.script[0].keys:
         return None
     startup, shutdown = judge.answers(seen)
     if startup in (*judge.DECLINED, "refused"):
@@ -190,10 +183,13 @@ def _not_played(case: Case, seen: Seen) -> Fact | None:
     return Fact("does-not-stop") if hangs and len(events) > 1 else None
 
 
-def _findings(job: Job, case: Case, result: Played | Fact, first: Seen) -> Iterator[Finding]:
-    if isinstance(result, Fact):
-        return skipped(case, job.spec, result)
-    return judge.findings(case, job.spec, result.seen, first, job.limit)
+def _findings(
+    job: Job, case: Case, results: Mapping[str, Result], first: Seen
+) -> Iterator[Finding]:
+    why = _reason(job, case, first)
+    if why and case.name not in results:
+        return skipped(case, job.spec, why)
+    return judge.findings(case, job.spec, results[case.name].seen, first, job.limit)
 
 
 def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Report:

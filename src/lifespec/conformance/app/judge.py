@@ -83,7 +83,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
         "stops": [_answer(seen, "shutdown", limit)] * started,
         "where": [*_stack(seen)] * bool(seen.waited),
-        "left": [*_left(last), *[Fact("lingers")] * stays],
+        "left": [*_leftovers(last), *[Fact("lingers")] * stays],
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
         "died": serving.died,
         "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST)],
@@ -177,7 +177,7 @@ def _stack(seen: Seen) -> Iterator[Fact]:
         yield fact("source", **place._asdict())
 
 
-def _left(seen: Seen) -> Iterator[Fact]:
+def _leftovers(seen: Seen) -> Iterator[Fact]:
     """Yield what is left behind; the tasks of libraries on one line."""
     names = [each.parts["name"] for each in seen.leftovers if each.kind == "task-left"]
     libraries = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
@@ -309,7 +309,7 @@ def _of_overdue(seen: Seen) -> Fact:
 # ---- the rules of a case -----------------------------------------------------------------------
 
 
-class _Matter(NamedTuple):
+class _Question(NamedTuple):
     """What a phrase is judged by: a rule, a specification, what was seen, and in the first case."""
 
     rule: str
@@ -329,24 +329,24 @@ def findings(case: Case, spec: str, seen: Seen, first: Seen, limit: float) -> It
         if seen.compared:
             outcome = seen.compared[each.rule, each.phrase]
         else:
-            outcome = PHRASES[each.phrase](_Matter(each.rule, spec, seen, first, limit))
+            outcome = PHRASES[each.phrase](_Question(each.rule, spec, seen, first, limit))
         yield finding(case, spec, each, outcome, seen.entries, seen.framework)
 
 
-def _kept(matter: _Matter) -> Outcome:
+def _kept(question: _Question) -> Outcome:
     """Judge by the messages that broke the rule, and by the keys of the state at the end."""
-    seen = matter.seen
-    broken = [each for each in seen.broken if each.rule == matter.rule]
+    seen = question.seen
+    broken = [each for each in seen.broken if each.rule == question.rule]
     forbidden = [each for each in broken if not each.open]
     if forbidden:
         return Outcome("broken", forbidden[0].observed)
     if broken:
-        only_open = "must" in rules()[matter.rule].level(matter.spec)
+        only_open = "must" in rules()[question.rule].level(question.spec)
         return Outcome("unspecified" if only_open else "broken", broken[0].observed)
-    if seen.wrong_key and matter.rule == "state-keys-text":
+    if seen.wrong_key and question.rule == "state-keys-text":
         return Outcome("broken", fact("key-at-end", key=seen.wrong_key))
-    occasion, why = _OCCASIONS.get(matter.rule, _SENT)
-    return Outcome("held", matter.course()) if occasion(seen) else Outcome("skip", Fact(why))
+    occasion, why = _OCCASIONS.get(question.rule, _SENT)
+    return Outcome("held", question.course()) if occasion(seen) else Outcome("skip", Fact(why))
 
 
 _SENT: tuple[Callable[[Seen], bool], str] = (lambda seen: bool(seen.sent), "sent-nothing")
@@ -360,8 +360,8 @@ _OCCASIONS: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
 }
 
 
-def _answered(matter: _Matter) -> Outcome:
-    seen, phase = matter.seen, matter.rule.partition("-")[0]
+def _answered(question: _Question) -> Outcome:
+    seen, phase = question.seen, question.rule.partition("-")[0]
     answer = seen.startup if phase == "startup" else seen.shutdown
     if phase == "shutdown" and seen.startup != "complete":
         return Outcome("skip", Fact("does-not-start"))
@@ -369,9 +369,7 @@ def _answered(matter: _Matter) -> Outcome:
         if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
             return Outcome("broken", fact("shutdown-answered-with", event=seen.sent[-1]))
         return Outcome("skip", fact("had-refused", why=seen.refused[0]))
-    if phase == "startup" and answer not in (*ANSWERS, *LATE):
-        return Outcome("skip", matter.course())
-    return Outcome(_ANSWERED[phase].get(answer, "skip"), matter.course())
+    return Outcome(_ANSWERED[phase].get(answer, "skip"), question.course())
 
 
 _ANSWERED: Mapping[str, Mapping[str, How]] = {
@@ -392,52 +390,52 @@ _ANSWERED: Mapping[str, Mapping[str, How]] = {
 }
 
 
-def _answers_too(matter: _Matter) -> Outcome:
-    if matter.first.startup not in ANSWERS:
+def _answers_too(question: _Question) -> Outcome:
+    if question.first.startup not in ANSWERS:
         return Outcome("skip", Fact("does-not-start"))
-    return Outcome("held" if matter.seen.startup in ANSWERS else "broken", matter.course())
+    return Outcome("held" if question.seen.startup in ANSWERS else "broken", question.course())
 
 
-def _as_usual(matter: _Matter) -> Outcome:
-    same = answers(matter.seen) == answers(matter.first)
-    return Outcome("held" if same else "broken", matter.course())
+def _as_usual(question: _Question) -> Outcome:
+    same = answers(question.seen) == answers(question.first)
+    return Outcome("held" if same else "broken", question.course())
 
 
-def _raises(matter: _Matter) -> Outcome:
-    seen = matter.seen
+def _raises(question: _Question) -> Outcome:
+    seen = question.seen
     if not seen.reaction:
-        return Outcome("skip", matter.course())
+        return Outcome("skip", question.course())
     if seen.reaction == "raised":
-        if matter.rule == "receive-refuses-unknown" and not seen.received:
-            return Outcome("skip", matter.course())
+        if question.rule == "receive-refuses-unknown" and not seen.received:
+            return Outcome("skip", question.course())
         return Outcome("held", ending(seen))
     if seen.reaction == "sent":
         return Outcome("broken", fact("it-sent", event=seen.sent[-1]))
     if seen.reaction == "silent":
-        return Outcome("broken", fact("did-nothing", limit=matter.limit))
+        return Outcome("broken", fact("did-nothing", limit=question.limit))
     return Outcome(
         "broken", Fact("it-called-receive") if seen.reaction == "received" else ending(seen)
     )
 
 
-def _ends(matter: _Matter) -> Outcome:
-    return Outcome("held" if matter.seen.obeyed else "broken", ending(matter.seen))
+def _ends(question: _Question) -> Outcome:
+    return Outcome("held" if question.seen.obeyed else "broken", ending(question.seen))
 
 
-def _no_exit(matter: _Matter) -> Outcome:
-    held: How = "broken" if matter.seen.startup == "exited" else "held"
-    return Outcome(held, matter.course())
+def _no_exit(question: _Question) -> Outcome:
+    held: How = "broken" if question.seen.startup == "exited" else "held"
+    return Outcome(held, question.course())
 
 
-def _no_raise(matter: _Matter) -> Outcome:
+def _no_raise(question: _Question) -> Outcome:
     """Advice, by whatever specification: none says that one may not raise there."""
-    seen = matter.seen
+    seen = question.seen
     if seen.startup == "raised" and seen.received and not seen.refused:
-        return Outcome("missed", matter.course())
-    return Outcome("held" if seen.startup in ANSWERS else "skip", matter.course())
+        return Outcome("missed", question.course())
+    return Outcome("held" if seen.startup in ANSWERS else "skip", question.course())
 
 
-PHRASES: Mapping[str, Callable[[_Matter], Outcome]] = {
+PHRASES: Mapping[str, Callable[[_Question], Outcome]] = {
     "kept": _kept,
     "answered": _answered,
     "answers too": _answers_too,

@@ -59,12 +59,12 @@ def find() -> list[Given]:
 
 def _given(module: ModuleType, tree: ast.AST) -> Iterator[Given]:
     """Yield what the source of a module gives."""
-    for value, receiver in (each for node in ast.walk(tree) for each in _handed(node)):
+    for value, receiver in (each for node in ast.walk(tree) for each in _handovers(node)):
         for each in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
             yield from _resolved(module, each, receiver)
 
 
-def _handed(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+def _handovers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Yield the expressions that a statement or call gives as a lifespan, and to whom."""
     match node:
         case ast.Call(func=function, args=arguments, keywords=keywords):
@@ -100,7 +100,7 @@ def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Gi
     code, file, line = _code(found), str(module.__file__), value.lineno
     if code and facts.is_own(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
-    if isinstance(found, (type, FunctionType)) or code or not callable(found):
+    if code or not callable(found):
         yield Given(name, found, code, facts.Place.at(name, file, line), receiver)
 
 
@@ -133,10 +133,10 @@ def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]
     """Yield those of which no code ran, and those that nobody could have called."""
     for each in {each.name: each for each in found}.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}
-        if not (each.code or callable(each.value)):
+        if not each.code:
             kind = type(each.value).__name__
             yield fact("given-no-lifespan", name=each.name, type=kind, **parts)
-        elif each.code and each.code not in ran:
+        elif each.code not in ran:
             yield fact("never-ran", **parts)
 
 

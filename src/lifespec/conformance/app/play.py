@@ -145,9 +145,9 @@ def play(
     call = Call(app, loop(), spec, limit, watch)
     call.run(first)
     for lines in others:
-        call.loop.sweep()
         if call.seen.waited:
             break
+        call.loop.sweep()
         call = Call(app, loop(), spec, limit, watch)
         call.run(lines)
     return call

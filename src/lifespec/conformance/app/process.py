@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.target import Job
     from lifespec.conformance.cases import Case
 
-__all__ = ["LOOKED", "Host", "Played", "main", "play_all"]
+__all__ = ["LOOKED", "Host", "Result", "main", "play_all"]
 
 LOOKED = ("start-and-stop", "request-while-running")  # cases in which causes are looked for
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
@@ -58,7 +58,7 @@ _LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an even
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
 
-class Played(NamedTuple):
+class Result(NamedTuple):
     """What came of a case: its name, what was seen in its last call, and how long it took."""
 
     case: str
@@ -109,7 +109,7 @@ class Host:
         stack = self.stack.read()
         if not stack:
             return fact("import-ended", how=_status(self.process.wait(ENDING)))
-        what, own = fact("import-hangs", limit=self.job.limit), _own(_frames(stack))
+        what, own = fact("import-hangs", limit=self.job.limit), _own_places(_frames(stack))
         return fact("at-place", what=what, place=own[-1].fact()) if own else what
 
     def play(
@@ -117,7 +117,7 @@ class Host:
         names: Sequence[str],
         at_once: int,
         tick: Callable[[str, float], object] = lambda *_: None,
-    ) -> Iterator[Played]:
+    ) -> Iterator[Result]:
         """Play cases, so many side by side, and yield each when it is over.
 
         `tick` is called each second with the name of a case and how long that has been played.
@@ -126,7 +126,7 @@ class Host:
         waiting, began = [*names], time.monotonic()
         while waiting:
             if self.connection.poll(TICK):
-                played: Played = self.connection.recv()
+                played: Result = self.connection.recv()
                 waiting.remove(played.case)
                 yield played
             else:
@@ -168,7 +168,7 @@ def _cannot_fork(before: set[str]) -> bool:
 
 def play_all(
     job: Job, names: Sequence[str], at_once: int, way: str = "fork", parent: Any = None
-) -> Iterator[Played]:
+) -> Iterator[Result]:
     """Play cases, so many side by side, each in a process of its own; yield each when it is over.
 
     Ends all that runs when the parent has gone.
@@ -216,7 +216,7 @@ class _Process:
                     self.deadline = min(self.deadline, time.monotonic() + ending)
         return over or time.monotonic() > self.deadline
 
-    def played(self) -> Played:
+    def played(self) -> Result:
         """End the process, and return what was seen."""
         code = self.process.exitcode
         if self.seen.complete:
@@ -225,7 +225,7 @@ class _Process:
             self.seconds = time.monotonic() - self.began
             self._interrupted(code)
         self.end()
-        return Played(self.name, self.seen, self.seconds)
+        return Result(self.name, self.seen, self.seconds)
 
     def _interrupted(self, code: int | None) -> None:
         """Note how a process ended that had not come to the end of its script."""
@@ -235,7 +235,7 @@ class _Process:
             seen.ended = seen.ended or answer
         else:
             frames, answer = _frames(stack), "hung"
-            seen.stack = tuple(_own(frames))
+            seen.stack = tuple(_own_places(frames))
             seen.doing = "starved" if stack and not frames else "blocked"
             seen.waited = "shutdown" if seen.asked else "serving" if seen.startup else "startup"
         if not seen.startup:
@@ -280,7 +280,7 @@ def _frames(text: str) -> list[facts.Place]:
     return [each for each in inner if not each.file.startswith(_LOOPS)][::-1]
 
 
-def _own(frames: list[facts.Place]) -> list[facts.Place]:
+def _own_places(frames: list[facts.Place]) -> list[facts.Place]:
     """Return those of the author's code, with what stands there."""
     return [facts.Place.at(*each[:3]) for each in frames if facts.is_own(each.file)]
 
@@ -305,32 +305,31 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
     with Path(os.devnull).open("w") as nowhere:  # the report is not to be mixed with its output
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    pid = os.getpid()
     case = next(each for each in cases.load() if each.name == name)
+    os.register_at_fork(after_in_child=pipe.close)  # the application may fork this process
 
     def publish(seen: Seen) -> None:
-        if os.getpid() == pid:  # the application may have forked it
-            with contextlib.suppress(OSError):  # or closed what it did not open
-                pipe.send(seen)
+        with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
+            pipe.send(seen)
 
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            seen = _observed(job, case, Watch(publish, arm))
+            seen = _play(job, case, Watch(publish, arm))
         except NotFound as error:  # of middleware that does not take an application
             seen = Seen(obstacle=error.fact)
     seen.complete = True
     publish(seen)
 
 
-def _observed(job: Job, case: Case, watch: Watch) -> Seen:
+def _play(job: Job, case: Case, watch: Watch) -> Seen:
     """Play a case and look around; return what was seen."""
     subject, looks, before = job.find(), case.name in LOOKED, {*threading.enumerate()}
     given, ran = lifespans.find() if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
     with leftovers.logging_errors() as logged, leftovers.noting_threads():
         with lifespans.running(ran) if looks else contextlib.nullcontext():
-            call = _played(subject, job, case, watch)
+            call = _call(subject, job, case, watch)
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= call.began]
@@ -343,7 +342,7 @@ def _observed(job: Job, case: Case, watch: Watch) -> Seen:
     return seen
 
 
-def _played(subject: Any, job: Job, case: Case, watch: Watch) -> Call:
+def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:
     """Play a case on asyncio, and anew on trio if the subject needs that."""
     play_case = middleware.play if job.role == "middleware" else play
     call = play_case(subject, case, job.spec, job.limit, Asyncio, watch)

@@ -70,19 +70,19 @@ def _named(target: str, *, factory: bool) -> Any:
         wanted = module.removesuffix(".py").replace("/", ".").strip(".")
         raise NotFound(fact("no-module-name", module=module, wanted=f"{wanted}:{path}"))
     own_package(module.partition(".")[0])
-    found: Any = _got(lambda: importlib.import_module(module), f"import {module}", module)
+    found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", module)
     for name in path.split("."):
         owner = found
-        found = _got(functools.partial(getattr, owner, name, _MISSING), target)
+        found = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
         if found is _MISSING:
             near = tuple(difflib.get_close_matches(name, dir(owner), n=3))
             kind = "no-attribute-near" if near else "no-attribute"
             owner_name = getattr(owner, "__name__", None) or shown(owner)
             raise NotFound(fact(kind, name=name, owner=owner_name, near=near))
-    return _got(found, f"{target}()") if factory and callable(found) else found
+    return _attempt(found, f"{target}()") if factory and callable(found) else found
 
 
-def _got(get: Callable[[], Any], what: str, module: str = "") -> Any:
+def _attempt(get: Callable[[], Any], what: str, module: str = "") -> Any:
     """Return what this returns; raise NotFound for whatever it raises."""
     try:
         return get()
