@@ -124,6 +124,7 @@ def interrupted(seen: Seen, stack: str = "") -> Seen:
     """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
     job = Job("application", causes.faultless, "asgi 2.0")
     case = process._Process(job, "start-and-stop", "fork")
+    case.process.join()  # it opens the file anew
     Path(case.stack.name).write_text(stack, encoding="utf-8")
     case.seen = seen
     case._interrupted(None)
