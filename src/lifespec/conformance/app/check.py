@@ -143,7 +143,7 @@ def _playing(job: Job, tick: Tick) -> Iterator[Play]:
 
 
 def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> dict[str, Result]:
-    """Play the first case, and then the others that say something of such a subject."""
+    """Play the first case, and then the others that apply; in doubt a case is played again."""
     name = FIRST[job.role]
     first = next(play([name], 1))
     if why := first.seen.obstacle:
@@ -170,7 +170,7 @@ def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
 
 
 def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
-    """Return why a case says nothing of an application that goes like this, or None."""
+    """Return why a case does not apply to an application that was seen like this, or None."""
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
     startup, shutdown = judge.answers(seen)
@@ -186,6 +186,7 @@ def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
 def _findings(
     job: Job, case: Case, results: Mapping[str, Result], first: Seen
 ) -> Iterator[Finding]:
+    """Return the findings of a case, or that it does not apply."""
     why = _reason(job, case, first)
     if why and case.name not in results:
         return skipped(case, job.spec, why)

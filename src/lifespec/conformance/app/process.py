@@ -287,7 +287,7 @@ def _own_places(frames: list[facts.Place]) -> list[facts.Place]:
 
 @contextlib.contextmanager
 def _watched(stack: str) -> Iterator[Callable[[float], None]]:
-    """Yield what sets the seconds in which this process has to end, or faulthandler ends it."""
+    """Yield what gives this process so many seconds; then faulthandler writes down its stack."""
     with Path(stack).open("w", encoding="utf-8") as file:
         yield lambda seconds: faulthandler.dump_traceback_later(
             seconds + BLOCKED, exit=True, file=file
@@ -323,7 +323,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 
 
 def _play(job: Job, case: Case, watch: Watch) -> Seen:
-    """Play a case and look around; return what was seen."""
+    """Play a case, and see what is left behind; return what was seen."""
     subject, looks, before = job.find(), case.name in LOOKED, {*threading.enumerate()}
     given, ran = lifespans.find() if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
