@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Logged", "Tasks", "logging_errors", "noting_threads", "processes", "task_name"]
 __all__ += ["tasks", "threads"]
 
-ENDING = 0.5  # seconds that threads have to end
+ENDING = 0.5  # seconds that threads and processes have to end
+POLL = 0.05
 _PROC = Path("/proc")
 _WAITING = (threading.__file__, queue.__file__)
 _POOLS = (
@@ -204,13 +205,19 @@ def _thread_name(thread: threading.Thread) -> Fact | str:
 
 
 def processes(pid: int) -> list[Fact]:
-    """Return the processes that a process has started and that run, where /proc lists them."""
-    found = []
+    """Return the processes that a process has started and that do not end, where /proc has them."""
+    end = time.monotonic() + ENDING
+    while (found := [*_children(pid)]) and time.monotonic() < end:
+        time.sleep(POLL)
+    return [Fact("process-left", {"name": each}) for each in sorted(found)]
+
+
+def _children(pid: int) -> Iterator[str]:
+    """Yield the command and the number of each child that runs."""
     for folder in _PROC.glob("[0-9]*"):
         with suppress(OSError, ValueError):
             _name, _, fields = (folder / "stat").read_text().rpartition(") ")
             state, parent = fields.split()[:2]
             if int(parent) == pid and state != "Z":
                 words = (folder / "cmdline").read_text().split("\0")
-                found.append(f"{' '.join(words).strip()[:60]} ({folder.name})")
-    return [Fact("process-left", {"name": each}) for each in sorted(found)]
+                yield f"{' '.join(words).strip()[:60]} ({folder.name})"
