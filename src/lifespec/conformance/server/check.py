@@ -106,8 +106,8 @@ def check_server(
     replaced, as in ``uvicorn {app} --port {port}``.  `only` names the cases to play, `ignore` rules
     to leave out; cases that take half a minute or longer are left out unless `slow` is set.
     `workers` is added to the command in cases with two workers.  `timeout` is how many seconds the
-    server may do nothing after it has called the application.  `tell` is called with the name of
-    each case and its findings.  Raises Unchecked if the server cannot be checked.
+    server may do nothing after it has called the application.  Raises Unchecked if the server
+    cannot be checked.
     """
     spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
     if (family := spec.partition(" ")[0]) != "asgi":
