@@ -5,9 +5,7 @@ those that have an answer of their own.
 """
 
 import asyncio
-import functools
 from collections import ChainMap
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -19,11 +17,10 @@ from lifespec import validator
 from lifespec.conformance import Report, check_middleware
 from lifespec.conformance.app.check import cases_for
 from lifespec.conformance.text import Words
+from middlewares import Middleware, changing, without, wrapping
 
 __all__: list[str] = []
 
-Application = Callable[[Any, Any, Any], Awaitable[Any]]
-Middleware = Callable[[Application], Application]
 LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy
 
 
@@ -35,44 +32,6 @@ def check(middleware: Middleware, spec: str = "asgi 2.0") -> Report:
 def rules(report: Report, *verdicts: str) -> set[str]:
     """Name the rules with these verdicts."""
     return {each.rule for each in report.findings if each.verdict in verdicts}
-
-
-def wrapping(call: Callable[..., Awaitable[None]]) -> Middleware:
-    """Make middleware of a function that takes the application first."""
-
-    @functools.wraps(call)
-    def middleware(app: Application) -> Application:
-        return functools.partial(call, app)
-
-    return middleware
-
-
-def same(value: Any) -> Any:
-    return value
-
-
-def changing(
-    scope: Callable[[Any], Any] = same,
-    event: Callable[[Any], Any] = same,
-    answer: Callable[[Any], Any] = same,
-) -> Middleware:
-    """Make middleware that hands on what these functions return."""
-
-    @wrapping
-    async def middleware(app: Any, offered: Any, receive: Any, send: Any) -> None:
-        async def changing_receive() -> Any:
-            return event(await receive())
-
-        async def changing_send(message: Any) -> None:
-            await send(answer(message))
-
-        await app(scope(offered), changing_receive, changing_send)
-
-    return middleware
-
-
-def without(*keys: str) -> Callable[[Any], Any]:
-    return lambda mapping: {key: mapping[key] for key in mapping if key not in keys}
 
 
 @wrapping
