@@ -57,7 +57,7 @@ async def waits(scope: Any, receive: Any, send: Any) -> None:
 def test_what_an_application_does_when_its_time_is_over_is_kept(
     app: Any, case: str, startup: str, doing: str, reaction: str
 ) -> None:
-    seen = played(app, case, limit=0.1).seen
+    seen = played(app, case, limit=0.1 if doing else 5.0).seen
     assert (seen.startup, seen.doing, seen.reaction) == (startup, doing, reaction)
     assert [each.function for each in seen.stack] == ["waits"] * bool(doing)
 

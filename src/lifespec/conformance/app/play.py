@@ -289,7 +289,7 @@ class Call:
         async def receive() -> Any:
             if requests:
                 return requests.pop()
-            await self.loop.sleep(GRACE / 2)
+            await self.loop.sleep(GRACE / 10)
             return {"type": f"{scope['type']}.disconnect"}
 
         async def send(event: Any) -> None:
