@@ -15,13 +15,13 @@ from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words, app, command, render, server, words
 from lifespec.conformance.words import data, translator
-from lifespec.testing import left
+from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 
 SOURCE = Path(lifespec.__file__).parent
-ROOMS = (left.SENTENCES, app.SENTENCES, server.SENTENCES, command.SENTENCES)
+ROOMS = (facts.SENTENCES, app.SENTENCES, server.SENTENCES, command.SENTENCES)
 HAN = re.compile("[一-鿿]")
 
 

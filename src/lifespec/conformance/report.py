@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 from lifespec.conformance.cases import expected
 from lifespec.conformance.rules import rules
 from lifespec.conformance.texts import printable
-from lifespec.testing.left import Fact
+from lifespec.testing.facts import Fact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

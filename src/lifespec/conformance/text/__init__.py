@@ -14,7 +14,7 @@ from lifespec.conformance.report import Finding, Report, Verdict
 from lifespec.conformance.text import app
 from lifespec.conformance.text.words import Words
 from lifespec.conformance.words import mark as _
-from lifespec.testing.diagram import sequence
+from lifespec.testing.trace import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

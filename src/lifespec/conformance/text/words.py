@@ -14,7 +14,7 @@ from lifespec.conformance.text import app, command, server
 from lifespec.conformance.texts import printable
 from lifespec.conformance.words import mark as _
 from lifespec.conformance.words import translator
-from lifespec.testing import left
+from lifespec.testing import facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ SENTENCES: Mapping[str, str] = {
     "no-case": _("There is no case for it."),
     "stopped": _("Not run: another case failed before."),
     "by-framework": _("This is the doing of {framework}, not of your code."),
-    **left.SENTENCES,
+    **facts.SENTENCES,
     **app.SENTENCES,
     **server.SENTENCES,
     **command.SENTENCES,
