@@ -48,7 +48,7 @@ def test_a_place_is_a_file_and_a_line() -> None:
 
 
 def test_a_hang_costs_one_timeout() -> None:
-    report = check_app(causes.waits_at_shutdown, timeout=1.0)
+    report = check_app(causes.waits_at_shutdown, timeout=LIMIT)
     stopped = {each.case for each in report.findings if each.kind == "does-not-stop"}
     assert "two-loops" in stopped
     assert not stopped & {*report.times}  # those were not played

@@ -10,6 +10,7 @@ import re
 import signal
 import threading
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -100,6 +101,11 @@ def test_deadlock_in_generator() -> None:
         await Awaitable()
 
     assert "main → test_deadlock_in_generator.Awaitable.__await__ at" in deadlock_of(main)
+
+
+def test_deadlock_in_a_coroutine_without_frames() -> None:
+    """A coroutine of an extension module has a name alone."""
+    assert clock._place(SimpleNamespace(__qualname__="native.connect")) == "native.connect"
 
 
 def test_deadlock_without_task() -> None:

@@ -125,8 +125,8 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
 
     target.__module__ = module
     thread = threading.Thread(target=target, name="rows")
-    starter = threading.Thread(target=threading.Thread(target=over.wait).start)
     with leftovers.noting_threads():
+        starter = threading.Thread(target=threading.Thread(target=over.wait).start)
         line = here() + 1
         thread.start()
         starter.start()  # which starts another, by no line of an author

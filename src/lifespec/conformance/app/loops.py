@@ -52,9 +52,13 @@ class Asyncio:
 
     async def wait(self, event: Any, seconds: float) -> None:
         """Wait for an event, at most some seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await event.wait()
+
+        async def wake() -> None:
+            await event.wait()
+
+        waiting = self.loop.create_task(wake())
+        await asyncio.wait([waiting], timeout=seconds)
+        waiting.cancel()
 
 
 class Trio:
