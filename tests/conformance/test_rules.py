@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from lifespec.conformance import cases
+from lifespec.conformance.report import Unchecked, known_rule, known_spec
 from lifespec.conformance.rules import (
     LEVELS,
     STAGES,
@@ -20,7 +21,6 @@ from lifespec.conformance.rules import (
     sources,
     specs_of,
 )
-from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec
 from lifespec.conformance.words import data, translator
 from lifespec.validate import SPECS
 

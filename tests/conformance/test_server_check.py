@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import Case
-from lifespec.conformance.report import Finding
+from lifespec.conformance.report import Finding, Unchecked
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import judge, play, process
 from lifespec.conformance.server.check import Target, check, check_server, chosen
 from lifespec.conformance.server.play import Observation
-from lifespec.conformance.unchecked import Unchecked
 from lifespec.testing.trace import Entry
 from sights import line, saw
 

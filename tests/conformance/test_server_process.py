@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server import process
 from lifespec.conformance.server.process import Process, adopt_orphans, until
-from lifespec.conformance.unchecked import Unchecked
 
 __all__: list[str] = []
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from lifespec.conformance.text.words import SENTENCES
 
 from lifespec.conformance.report import Fact, Finding, Report, Row, Verdict, fact
 from lifespec.conformance.server import check
 from lifespec.conformance.text import Words, render
-from lifespec.conformance.text.words import SENTENCES
 from lifespec.conformance.words import translator
 from lifespec.testing.trace import Entry
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from lifespec.conformance.report import near, unknown
 from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import LONGEST, named, plain, said, shown
-from lifespec.conformance.unchecked import near, unknown
+from lifespec.conformance.words import LONGEST, named, plain, said, shown
 
 __all__: list[str] = []
 

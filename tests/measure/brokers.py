@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from drivers import Delivered
 
+from lifespec.conformance.report import Unchecked, fact
 from lifespec.conformance.server.check import Target
 from lifespec.conformance.server.process import ENDING, until
-from lifespec.conformance.unchecked import Unchecked
 
 __all__ = ["BROKERS", "Broker", "Brokered", "target"]
 
@@ -88,7 +88,7 @@ class Brokered(Delivered):
         path = os.pathsep.join([os.environ.get("PATH", os.defpath), FOLDERS])
         program = shutil.which(name, path=path)
         if program is None:
-            raise Unchecked(f"there is no program {name!r}: install it")
+            raise Unchecked(fact("text", text=f"there is no program {name!r}: install it"))
         self.beneath = subprocess.Popen(
             [program, *self.broker.arguments(self.port)],
             cwd=self.folder,
@@ -97,7 +97,8 @@ class Brokered(Delivered):
             stderr=subprocess.DEVNULL,
         )
         if not until(self.listens, START):
-            raise Unchecked(f"{name!r} does not listen on port {self.port}")
+            text = f"{name!r} does not listen on port {self.port}"
+            raise Unchecked(fact("text", text=text))
         super().start()
 
     def listens(self) -> bool:

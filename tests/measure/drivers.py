@@ -13,9 +13,10 @@ from typing import Any
 
 from client_host import DRIVERS, RAISED
 
+from lifespec.conformance.report import Fact, Outcome, fact
 from lifespec.conformance.server.check import Target
 from lifespec.conformance.server.client import Answer, Knock
-from lifespec.conformance.server.judge import words
+from lifespec.conformance.server.judge import Judge, NotJudged, short, words
 from lifespec.conformance.server.process import Process, until
 
 __all__ = ["CHINESE", "DRIVERS", "Delivered", "target"]
@@ -84,13 +85,49 @@ CHINESE = {  # of the reasons above and of those in brokers.py
 }
 
 
-class Driver(Process):
-    """A driver behind a port: it raises to the code that uses it."""
+class DriverJudge(Judge):
+    """Judges a driver, which raises to the code that uses it; no specification speaks of that."""
 
     @property
-    def raised_to_caller(self) -> str:
+    def raised(self) -> str:
         """The exception that left the driver, or ""."""
-        return next(reversed([*words(self.output)]), "an exception") * (self.status == RAISED)
+        last = next(reversed([*words(self.seen.output)]), "an exception")
+        return short(last) if self.seen.status == RAISED else ""
+
+    @property
+    def way(self) -> Fact:
+        """In which way the driver ended."""
+        return fact("raised-to-caller" if self.raised else "ended")
+
+    @property
+    def end(self) -> Fact:
+        """How the driver ended."""
+        if self.seen.ended is None:
+            return fact("client-remained", seconds=self.seen.timeout)
+        return super().end
+
+    def served(self) -> Outcome:
+        """Return whether it was served."""
+        found = super().served()
+        if found.how == "broken" and self.raised:
+            return Outcome("unspecified", fact("to-caller", text=self.raised))
+        return found
+
+    def sent(self, line: dict[str, Any]) -> Fact:
+        """Return what became of an event."""
+        if line["kind"] == "sent" and self.raised:
+            return fact("send-returned-to-caller", text=self.raised)
+        return super().sent(line)
+
+    def refused(self) -> Outcome:
+        """Return whether an event was refused."""
+        found = super().refused()
+        return found._replace(how="unspecified") if found.how == "broken" and self.raised else found
+
+    def exit_status(self) -> Outcome:
+        """Raise NotJudged: a driver has none of its own."""
+        self.finished()
+        raise NotJudged(fact("no-exit-status"))
 
 
 class Delivered(Process):
@@ -132,10 +169,6 @@ class Delivered(Process):
         return [line for line in rows if line["query"] == [number]]
 
 
-class DeliveredDriver(Driver, Delivered):
-    """A driver of AMGI."""
-
-
 def target(name: str, python: str = sys.executable) -> Target:
     """Return a driver as what can be checked, run by a Python that has it."""
     protocol = DRIVERS[name].protocol
@@ -143,7 +176,7 @@ def target(name: str, python: str = sys.executable) -> Target:
         (python, HOST, name, "{app}", "{port}"),
         SPECS[protocol],
         title=name,
-        process=DeliveredDriver if protocol == "amgi" else Driver,
+        process=Delivered if protocol == "amgi" else Process,
+        judge=DriverJudge,
         not_applicable={**NOT_APPLICABLE, **OF_EACH.get(name, {})},
-        client=True,
     )

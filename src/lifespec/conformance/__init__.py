@@ -10,9 +10,8 @@ from lifespec.lazy import attach
 
 if TYPE_CHECKING:
     from lifespec.conformance.app.check import check_app, check_middleware
-    from lifespec.conformance.report import Fact, Finding, Report, Verdict
+    from lifespec.conformance.report import Fact, Finding, Report, Unchecked, Verdict
     from lifespec.conformance.server.check import check_server
-    from lifespec.conformance.unchecked import Unchecked
 
 __all__ = [
     "Fact",
@@ -30,8 +29,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "app.check": ("check_app", "check_middleware"),
-        "report": ("Fact", "Finding", "Report", "Verdict"),
+        "report": ("Fact", "Finding", "Report", "Unchecked", "Verdict"),
         "server.check": ("check_server",),
-        "unchecked": ("Unchecked",),
     },
 )

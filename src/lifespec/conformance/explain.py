@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from importlib.metadata import distributions
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.rules import BEHAVIOUR, heading, names, sources
+from lifespec.conformance.rules import heading, names, sources
 from lifespec.conformance.words import translator
 from lifespec.validate import SPECS
 
@@ -25,18 +26,12 @@ NEVER_LAST = frozenset("（《“(")
 
 
 def base() -> str:
-    """Return where the site stands, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
-    address = os.environ.get("LIFESPEC_BASE_URL", "")
-    if not address:
-        from importlib import metadata  # noqa: PLC0415  a report without faults asks for no address
-
-        try:
-            urls = metadata.metadata("lifespec").get_all("Project-URL") or []
-        except metadata.PackageNotFoundError:
-            urls = []
-        pairs = (each.partition(", ") for each in urls)
-        address = next((url for label, _, url in pairs if label == "Documentation"), "")
-    return f"{address.rstrip('/')}/" if address else ""
+    """Return where the site is, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
+    site = os.environ.get("LIFESPEC_BASE_URL", "")
+    for each in () if site else distributions(name="lifespec"):
+        pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())
+        site = next((url for label, _, url in pairs if label == "Documentation"), "")
+    return f"{site.rstrip('/')}/" if site else ""
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -49,7 +44,7 @@ def language(environment: Mapping[str, str]) -> str:
 
 
 def site(language: str) -> str:
-    """Return where the pages of a language stand, with a slash."""
+    """Return where the pages of a language are, with a slash."""
     return f"{base()}{FOLDERS[language]}/"
 
 
@@ -62,9 +57,8 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
     translate = translator(language)
     first, *more = rule.boxes
-    role = translate(rule.role) if rule.levels else ""
-    levels = [*map(translate, rule.levels)] or [translate(BEHAVIOUR)]
-    yield from wrapped(" · ".join(filter(None, (rule.rule_id, role, *levels))), width)
+    role = [translate(rule.role)] if rule.levels else []
+    yield from wrapped(" · ".join([rule.rule_id, *role, heading(rule, first, translate)]), width)
     yield ""
     for group in (first, *more):
         if group != first:

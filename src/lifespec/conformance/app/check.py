@@ -16,9 +16,17 @@ from lifespec.conformance import cases
 from lifespec.conformance.app import cause, judge, process, target
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.app.target import NotFound
-from lifespec.conformance.report import Fact, Finding, Report, fact, skipped
-from lifespec.conformance.texts import shown
-from lifespec.conformance.unchecked import known_rule, known_spec, unknown
+from lifespec.conformance.report import (
+    Fact,
+    Finding,
+    Report,
+    fact,
+    known_rule,
+    known_spec,
+    skipped,
+    unknown,
+)
+from lifespec.conformance.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

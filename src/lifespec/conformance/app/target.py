@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lifespec.conformance.app import cause
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, fact
-from lifespec.conformance.texts import shown
+from lifespec.conformance.words import shown
 from lifespec.testing import left
 
 if TYPE_CHECKING:
