@@ -61,7 +61,8 @@ class Words:
         template = sentences()[fact.kind]
         parts = {name: self.part(each) for name, each in fact.parts.items()}
         text = self.translate(template).format(**parts)
-        begins = template.startswith("{") and template.endswith(".")  # with a part of a sentence
+        first = template[1:].partition("}")[0] if template[0] == "{" and template[-1] == "." else ""
+        begins = isinstance(fact.parts.get(first), Fact)  # with a part of a sentence
         return f"{text[:1].upper()}{text[1:]}" if begins else text
 
     def part(self, part: Any) -> str:
