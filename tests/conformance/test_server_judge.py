@@ -6,7 +6,7 @@ import pytest
 
 from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.report import fact
-from lifespec.conformance.server.judge import Judge, NotJudged, judge, words
+from lifespec.conformance.server.judge import Judge, NotJudged, words
 from lifespec.conformance.server.play import Observation
 from lifespec.conformance.text import Words
 from sights import answered, line, saw
@@ -202,7 +202,6 @@ def test_the_limit_of_a_startup_is_told() -> None:
         ({"status": 3}, True),
         ({"status": 0}, "The process ended with status 0."),
         ({"status": -15, "stopped": 4.5}, "The process ended with status 143 (SIGTERM)."),
-        ({"status": 0, "client": True}, "skip"),
         ({"ended": None}, "skip"),
     ],
 )
@@ -234,17 +233,6 @@ def test_what_becomes_of_a_try(
         refused,
         survives,
     ]
-
-
-def test_what_a_client_raises_to_its_caller() -> None:
-    """It is a refusal, though not out of send; no specification speaks of it."""
-    lines = [CALLED, "plays try  step=1", "sent lifespan.startup.done  step=1"]
-    seen = saw("sends-an-unknown-type", *lines, client=True, raised="KeyError: 'type'")
-    sentence = "send has returned. It raised to the caller: KeyError: 'type'"
-    assert (held("refused", seen), says("refused", seen)) == ("unspecified", sentence)
-    assert (held("survives", seen), says("survives", seen)) == ("skip", sentence)
-    assert held("served", seen) == "unspecified"
-    assert held("not blocked", seen) == "unspecified"
 
 
 def test_a_connection_after_shutdown() -> None:
@@ -509,13 +497,13 @@ def test_each_phrase_is_judged() -> None:
 def test_a_phrase_holds_only_if_the_script_came_to_its_end() -> None:
     seen = saw("well-behaved", CALLED, STARTUP, "plays receive")
     assert held("startup first", seen) is True
-    found = judge("startup first", "", seen)
+    found = Judge(seen).judge("startup first")
     assert (found.how, found.observed.kind) == ("skip", "not-reached")
     assert Words().say(found.observed) == (
         'Step 4, "send lifespan.shutdown.complete", was not reached. The application has not come'
         ' so far: the last of it is "plays receive".'
     )
-    assert judge("startup first", "", saw("well-behaved", CALLED)).how == "broken"
+    assert Judge(saw("well-behaved", CALLED)).judge("startup first").how == "broken"
 
 
 def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
@@ -578,14 +566,6 @@ def test_how_the_process_ended(
 ) -> None:
     seen = saw(*GONE, status=status, stopped=stopped, ended=ended, last_action=2.0)
     assert says("gone", seen) == sentence
-
-
-def test_a_test_client_ends_otherwise() -> None:
-    facts: dict[str, Any] = {"client": True, "last_action": 2.0}
-    assert says("gone", saw(*GONE, **facts)) == "It was still there 10 s later."
-    raised = saw(*GONE, ended=3.0, raised="KeyError", **facts)
-    assert says("gone", raised) == "It raised to the caller."
-    assert says("gone", saw(*GONE, ended=3.0, stopped=1.0, **facts)) == "It ended after 1 s."
 
 
 GROUP = """\

@@ -11,9 +11,8 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
 from lifespec.conformance.server import play as playing
-from lifespec.conformance.server import process
 from lifespec.conformance.server.client import Knock
-from lifespec.conformance.server.play import Observation, Player
+from lifespec.conformance.server.play import Observation, Player, steps
 from lifespec.conformance.server.process import Process
 
 __all__: list[str] = []
@@ -22,14 +21,6 @@ LIMIT = 30.0  # seconds; nothing here takes one
 SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
-IGNORES = """
-import asyncio, runpy, signal, sys
-
-asyncio.SelectorEventLoop.add_signal_handler = lambda *_: None
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 
@@ -48,7 +39,18 @@ def play(
     **facts: Any,
 ) -> Observation:
     """Play a case with a server."""
-    return Player(command, case(script, meanwhile, **facts), limit, threading.Event()).play()
+    return player(case(script, meanwhile, **facts), command, limit).play()
+
+
+def player(
+    of: Case,
+    command: list[str] = SERVER,
+    limit: float = LIMIT,
+    process: type[Process] = Process,
+) -> Player:
+    """Return what plays a case with a server."""
+    started = process(command, steps(of.script), of.workers)
+    return Player(started, Observation(of, timeout=limit), threading.Event())
 
 
 def kinds(seen: Observation) -> list[str]:
@@ -90,9 +92,7 @@ def test_a_case_is_played() -> None:
 )
 def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
     """Each line is a step with its argument."""
-    player = Player(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
-    assert player.process.script == [step]
-    process._ports.discard(player.process.port)
+    assert steps(case([line], ["stop"]).script) == [step]
 
 
 def test_requests_on_one_connection() -> None:
@@ -154,7 +154,7 @@ class Portless(Process):
 
 def test_a_server_without_a_port_is_not_connected_to() -> None:
     knocks = case(["converse"], ["request /", "knock", "stop"])
-    seen = Player(SERVER, knocks, LIMIT, threading.Event(), process=Portless).play()
+    seen = player(knocks, process=Portless).play()
     assert seen.answers[0].body
     assert seen.knocks == []
 
@@ -191,35 +191,6 @@ def test_what_goes_on_for_ever_has_a_limit_too() -> None:
     assert 0 < sum(row["kind"] == "plays" for row in seen.lines) < 100
 
 
-@pytest.mark.parametrize(
-    ("meanwhile", "limit"),
-    [
-        (['until "returned lifespan"', "wait 0.1"], 2.0),
-        (['until "plays hang"', "wait 1.5"], LIMIT),
-        (['until "plays hang"', "stop"], 1.5),
-    ],
-)
-def test_who_only_waits_rests(meanwhile: list[str], limit: float) -> None:
-    """For something new, for a time to pass, or for the end: others can begin."""
-    told: list[float] = []
-    hangs = case(["receive", "hang"], meanwhile)
-    ignores = [sys.executable, "-c", IGNORES, str(SERVE), "{app}", "--port", "{port}"]
-    began, never = time.monotonic(), threading.Event()
-    Player(ignores, hangs, limit, never, rest=lambda: told.append(time.monotonic())).play()
-    assert told
-    assert told[0] - began > playing.REST
-
-
-def test_who_starts_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until the application is imported, a server is at work."""
-    monkeypatch.setattr(playing, "START", 1.0)
-    monkeypatch.setattr(playing, "REST", 0.1)
-    told: list[int] = []
-    starts = case(["converse"], ["request /", "wait 1"])
-    Player(IDLE, starts, LIMIT, threading.Event(), rest=lambda: told.append(1)).play()
-    assert told == []
-
-
 def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:
     """After the limit it is killed, and has no status."""
     command = [
@@ -232,12 +203,12 @@ def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:
     assert (seen.status, seen.ended) == (None, None)
 
 
-def test_all_waiting_is_broken_off() -> None:
-    """When the suite is, no case waits any more."""
-    broken_off = threading.Event()
-    broken_off.set()
+def test_a_cancelled_case_waits_no_more() -> None:
+    """No case of a check that was cancelled waits any more."""
     began = time.monotonic()
-    Player(IDLE, case(["converse"], ["request /", "wait 50", "stop"]), LIMIT, broken_off).play()
+    plays = player(case(["converse"], ["request /", "wait 50", "stop"]), IDLE)
+    plays.cancelled.set()
+    plays.play()
     assert time.monotonic() - began < LIMIT
 
 
