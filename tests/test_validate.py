@@ -17,9 +17,7 @@ from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
     EVENTS,
-    HAPPENINGS,
     SPECS,
-    STATES,
     TRANSITIONS,
     State,
     Violation,
@@ -166,8 +164,8 @@ WAYS: dict[State, list[str]] = {
 }
 CELLS = [
     (state, happening)
-    for state in STATES
-    for happening in HAPPENINGS
+    for state, row in TRANSITIONS.items()
+    for happening in row
     if state != "gone" or happening not in ENDS  # a call ends once
 ]
 
