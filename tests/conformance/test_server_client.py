@@ -66,7 +66,6 @@ def test_a_request_is_answered_by_the_probe() -> None:
     with served(answers(response({**HERE, "n": 1}))) as to:
         found = to.request("/look", LIMIT)
     assert (found.path, found.body) == ("/look", {**HERE, "n": 1})
-    assert found.sent < found.answered
 
 
 @pytest.mark.parametrize("body", [{"probe": "another"}, [28], "here"])

@@ -152,7 +152,7 @@ class Delivered(Process):
         if self.deliver(f"{path}?{number}", limit):
             until(lambda: self.noted(number) or self.over, limit)
         found = self.noted(number)
-        return Answer(path, sent, time.monotonic(), found[0]["body"] if found else None)
+        return Answer(path, sent, found[0]["body"] if found else None)
 
     def knock(self, _limit: float) -> Knock | None:
         """Connect to no port: it has none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from importlib.metadata import distributions
 from typing import TYPE_CHECKING
@@ -21,8 +22,9 @@ __all__ = ["FOLDERS", "address", "base", "columns", "language", "lines", "site",
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
 NONE = "–"
-NEVER_FIRST = frozenset("、。，；：？！）》”.,;:?!)")
-NEVER_LAST = frozenset("（《“(")
+UNIT = re.compile(  # between units a line can end: words and wide characters, with their marks
+    r"[（《“(]*(?:[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
+)
 
 
 def base() -> str:
@@ -91,7 +93,7 @@ def _table(rule: Rule, translate: Callable[[str], str], width: int) -> Iterator[
 def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
     """Yield a paragraph in lines of at most so many columns; those after the first indented."""
     line = ""
-    for unit in _units(text):
+    for unit in UNIT.findall(text):
         if line.strip() and columns(line + unit.rstrip()) > width:
             yield line.rstrip()
             line = indent
@@ -100,27 +102,5 @@ def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    return sum(1 + _is_wide(character) for character in text)
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"
-
-
-def _units(text: str) -> Iterator[str]:
-    """Yield the parts between which a line can end: words, and Chinese characters."""
-    unit = ""
-    for character in text:
-        if unit and _may_part(unit[-1], character):
-            yield unit
-            unit = ""
-        unit += character
-    yield unit
-
-
-def _may_part(before: str, after: str) -> bool:
-    if before == " " or after == " ":
-        return after != " "
-    apart = after not in NEVER_FIRST and before not in NEVER_LAST
-    return apart and (_is_wide(before) or _is_wide(after))
+    """Return how many columns of a terminal a text takes: Chinese characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)

@@ -30,13 +30,6 @@ LONG = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = dict(zip(Verdict, ("1;31", "33", "32", "36", "2"), strict=True))
 BOLD, DIM = "1", "2"
 BLOCKS = {False: (Verdict.FAIL, Verdict.WARN), True: tuple(Verdict)}
-COUNTED = {
-    Verdict.FAIL: "broken",
-    Verdict.WARN: "missed",
-    Verdict.PASS: "kept",
-    Verdict.INFO: "unspecified",
-    Verdict.SKIP: "skipped",
-}
 HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another rule's hint explains
 NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of a skip that are a fault
 FIRST = ("start-and-stop", "request-while-running")  # cases that the first lines are about
@@ -86,7 +79,7 @@ class Words:
         worst = [found[0] for found in report.by_rule().values()]
         theirs = {each.rule: each.framework for each in worst if each.framework}
         counts = []
-        for verdict, kind in zip(Verdict, ("broken-rules", "missed-rules", "kept"), strict=False):
+        for verdict, kind in zip(Verdict, ("fail-rules", "warn-rules", "pass-count"), strict=False):
             own = tuple(x.rule for x in worst if x.verdict == verdict and x.rule not in theirs)
             if own:
                 counts.append(self.say(fact(kind, count=len(own), names=own)))
@@ -102,7 +95,9 @@ class Words:
 def _rules_of_server(report: Report) -> Iterator[Fact]:
     """Yield how many rules a server kept, and why others were not judged."""
     verdicts, found = report.counts(), report.by_rule()
-    counts = tuple(fact(COUNTED[each], count=verdicts[each]) for each in Verdict if verdicts[each])
+    counts = tuple(
+        fact(f"{each}-count", count=verdicts[each]) for each in Verdict if verdicts[each]
+    )
     yield fact("rules", total=len(found), counts=counts)
     if opened := sum(any(each.verdict == Verdict.INFO for each in of) for of in found.values()):
         yield fact("open", count=opened)

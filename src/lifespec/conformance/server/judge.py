@@ -17,7 +17,7 @@ from lifespec.conformance.server.play import REQUESTS
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import NoReturn
 
     from lifespec.conformance.report import How
@@ -92,17 +92,6 @@ def _skip(kind: str, /, **parts: Any) -> NoReturn:
     raise NotJudged(fact(kind, **parts))
 
 
-def _of(lines: Iterable[Line], kind: str, type_: str | None, by: str | None) -> list[Line]:
-    """Return the lines of a kind and type; of a task if `by` is "child", of all if None."""
-    return [
-        line
-        for line in lines
-        if line["kind"] == kind
-        and type_ in (None, line.get("type"))
-        and by in (None, line.get("by", ""))
-    ]
-
-
 def _loop(line: Line) -> tuple[Any, ...]:
     """Return the event loop in which a line was noted."""
     return line["pid"], line["thread"], line["loop"]
@@ -145,15 +134,21 @@ class Judge:
 
     # ---- the log of the probe ------------------------------------------------------------------
 
-    def lines(self, kind: str, type_: str | None = None, by: str | None = "") -> list[Line]:
-        """Return the lines of a kind and type; of a task if `by` is "child", of all if None."""
-        return _of(self.seen.lines, kind, type_, by)
-
-    def own(
-        self, call: Line, kind: str, type_: str | None = None, by: str | None = ""
+    def lines(
+        self, kind: str, type_: str | None = None, by: str | None = "", call: Line | None = None
     ) -> list[Line]:
-        """Return those of these lines that belong to a call."""
-        return _of(self.by_call[call["pid"], call["call"]], kind, type_, by)
+        """Return the lines of a kind, a type and a call.
+
+        Of a task of the application if `by` is "child", of all if it is None.
+        """
+        lines = self.by_call[call["pid"], call["call"]] if call else self.seen.lines
+        return [
+            line
+            for line in lines
+            if line["kind"] == kind
+            and type_ in (None, line.get("type"))
+            and by in (None, line.get("by", ""))
+        ]
 
     def first(self, kind: str, type_: str | None = None, by: str | None = "") -> Line:
         """Return the first of these lines; raise NotJudged if there is none."""
@@ -166,7 +161,7 @@ class Judge:
 
     def events(self, call: Line) -> list[str]:
         """Return the types of the events that a call received, also in its tasks."""
-        received = self.own(call, "received", by=None)
+        received = self.lines("received", by=None, call=call)
         return [line["type"] for line in sorted(received, key=clock)]
 
     def misled(self) -> bool:
@@ -227,7 +222,7 @@ class Judge:
 
     def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
-        ends = [clock(line) for line in self.own(call, "cancelled", "lifespan")]
+        ends = [clock(line) for line in self.lines("cancelled", "lifespan", call=call)]
         end = min([*ends, NEVER if self.seen.ended is None else self.seen.ended])
         return end - since if end <= stopped else NEVER
 
@@ -315,9 +310,9 @@ class Judge:
         self.first("received", "lifespan.startup", by=None)
         early, cut = 0, NEVER
         for call in self.calls:
-            startups = self.own(call, "received", "lifespan.startup", by=None)
+            startups = self.lines("received", "lifespan.startup", by=None, call=call)
             startup = min(map(clock, startups), default=NEVER)
-            answers = self.own(call, "sends", "lifespan.startup.complete")
+            answers = self.lines("sends", "lifespan.startup.complete", call=call)
             complete = min(map(clock, answers), default=NEVER)
             requests = (line for line in self.requests if line["pid"] == call["pid"])
             early += sum(startup < clock(line) < complete for line in requests)
@@ -380,13 +375,15 @@ class Judge:
             return fact("send-raised", error=line["error"], text=short(line["text"]))
         return fact("send-returned")
 
+    def became(self, line: Line, wanted: str) -> Outcome:
+        """Return whether an event was sent, or refused, as wanted."""
+        return Outcome("held" if line["kind"] == wanted else "broken", self.sent(line))
+
     def taken(self) -> Outcome:
-        line = self.attempt()
-        return Outcome("held" if line["kind"] == "sent" else "broken", self.sent(line))
+        return self.became(self.attempt(), "sent")
 
     def refused(self) -> Outcome:
-        line = self.attempt()
-        return Outcome("held" if line["kind"] == "refused" else "broken", self.sent(line))
+        return self.became(self.attempt(), "refused")
 
     def survives(self) -> Outcome:
         line = self.attempt()
@@ -396,8 +393,7 @@ class Judge:
 
     def does_nothing(self) -> Outcome:
         lines = self.lines("sent", by="child") + self.lines("refused", by="child")
-        line = (lines or self.stop())[0]
-        return Outcome("held" if line["kind"] == "sent" else "broken", self.sent(line))
+        return self.became((lines or self.stop())[0], "sent")
 
     def quiet(self) -> Outcome:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
@@ -464,11 +460,11 @@ class Judge:
         if not occupied:
             self.was_stopped()
         for call in self.calls:
-            if self.own(call, "sent", "lifespan.startup.complete"):
-                cancelled = self.own(call, "cancelled")
+            if self.lines("sent", "lifespan.startup.complete", call=call):
+                cancelled = self.lines("cancelled", call=call)
                 if cancelled and clock(cancelled[0]) < (self.seen.stopped or 0):
                     _skip("cancelled-before-stop")
-                count = len(self.own(call, "received", "lifespan.shutdown"))
+                count = len(self.lines("received", "lifespan.shutdown", call=call))
                 if count != 1:
                     return _broken("shutdown-times", count=count, end=self.end)
         return _held("shutdown-once", end=self.end)
@@ -478,7 +474,7 @@ class Judge:
 
         def ends(request: Line) -> list[Line]:
             kinds = ("returned", "cancelled", "raised")
-            return [line for kind in kinds for line in self.own(request, kind)]
+            return [line for kind in kinds for line in self.lines(kind, call=request)]
 
         for shutdown in self.lines("received", "lifespan.shutdown"):
             time = clock(shutdown)
@@ -507,7 +503,7 @@ class Judge:
     def waits(self) -> Outcome:
         since = clock(self.first("received", "lifespan.shutdown"))
         for call in self.lines("received", "lifespan.shutdown"):
-            if not self.own(call, "sends", "lifespan.shutdown.complete"):
+            if not self.lines("sends", "lifespan.shutdown.complete", call=call):
                 if (cut := self.cut(call, clock(call))) != NEVER:
                     return _broken("clean-up-cut", seconds=round(cut), way=self.way)
                 seconds = round(self.seen.last_action - since)
@@ -523,7 +519,7 @@ class Judge:
     def app_state(self) -> Line:
         """Return the state of the first lifespan, as the application left it."""
         self.scope_state()
-        return self.own(self.first("kept"), "kept")[-1]
+        return self.lines("kept", call=self.first("kept"))[-1]
 
     def copies(self) -> Outcome:
         if self.seen.unusable:
@@ -551,7 +547,7 @@ class Judge:
 
     def untouched(self) -> Outcome:
         kept, answers = self.app_state(), self.seen.answers
-        found = self.own(kept, "received", "lifespan.shutdown")
+        found = self.lines("received", "lifespan.shutdown", call=kept)
         if not found:
             _skip("no-shutdown")
         if any(each.body and each.body.get("state_id") == kept["state_id"] for each in answers):
