@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import tomllib
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifespec.conformance.words import data
@@ -59,6 +58,9 @@ STAGES = {  # the stages of a lifespan in their order, with their titles
 }
 
 
+TABLES = ("says", "source", "wording", "ours")  # keys of a rule that become sources and boxes
+
+
 class Source(NamedTuple):
     """A section that states a rule: the specifications, the level, the section.
 
@@ -90,11 +92,11 @@ class Rule:
     sources: tuple[Source, ...]
     boxes: Mapping[tuple[str, ...], str]
     unspecified: tuple[str, ...] = ()
-    implies: tuple[str, ...] = ()
+    line: int = 1
+    implies: Sequence[str] = ()
     unseen: str = ""
     hint: str = ""
     hint_middleware: str = ""
-    line: int = 1
 
     def level(self, spec: str) -> str:
         """Return the strongest level that the rule has in a specification, or ""."""
@@ -156,8 +158,7 @@ def read(text: str) -> Mapping[str, Rule]:
     """Return the rules of a file by ID."""
     lines = {line: number for number, line in enumerate(text.split("\n"), 1)}
     rows = tomllib.loads(text).items()
-    found = {rule_id: _rule(rule_id, row, lines[f"[{rule_id}]"]) for rule_id, row in rows}
-    return MappingProxyType(found)
+    return {rule_id: _rule(rule_id, row, lines[f"[{rule_id}]"]) for rule_id, row in rows}
 
 
 def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
@@ -170,21 +171,9 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     unspecified = specs_of(row["ours"]["specs"]) if "ours" in row else ()
     if unspecified:
         boxes[unspecified] = row["ours"]["says"]
-    return Rule(
-        rule_id,
-        row["role"],
-        row["observable"],
-        row["stage"],
-        row["page"],
-        sources_,
-        MappingProxyType(boxes),
-        unspecified,
-        tuple(row.get("implies", ())),
-        row.get("unseen", ""),
-        row.get("hint", ""),
-        row.get("hint-middleware", ""),
-        line,
-    )
+    others = {key.replace("-", "_"): row[key] for key in row if key not in TABLES}
+    own: dict[str, Any] = {"sources": sources_, "boxes": boxes, "unspecified": unspecified}
+    return Rule(rule_id, line=line, **own, **others)
 
 
 def specs_of(value: str) -> tuple[str, ...]:
