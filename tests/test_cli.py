@@ -136,8 +136,9 @@ def test_the_locale_gives_the_language(
     assert "服务器必须" in capfd.readouterr().out
 
 
-def test_the_version(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    """A folder of sources that is not installed has none."""
+def test_a_folder_that_is_not_installed_has_no_version(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     assert ended("--version") == 0
     assert capfd.readouterr().out == f"lifespec {metadata.version('lifespec')}\n"
     monkeypatch.setattr(cli, "version", lambda: None)
@@ -146,7 +147,6 @@ def test_the_version(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixtu
 
 
 def test_a_closed_pipe_leaves_no_traceback() -> None:
-    """Its reader has read enough, and nothing is written to standard error."""
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "lifespec", "copy", "server"]
@@ -180,8 +180,6 @@ def test_an_error_or_an_interrupt_is_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """It leaves no traceback, and the status names the signal."""
-
     def fails(*_: object) -> None:
         raise error
 
@@ -241,8 +239,9 @@ def test_the_status_is_that_of_the_report(
     assert len(checks) == 1
 
 
-def test_a_report_is_written_to_files(checks: list[dict[str, Any]], tmp_path: Path) -> None:
-    """In English, whatever the language of the reader is; an older one is replaced."""
+def test_a_report_is_written_to_files_in_english(
+    checks: list[dict[str, Any]], tmp_path: Path
+) -> None:
     (tmp_path / "a.json").write_text("older")
     files = ["--json", str(tmp_path / "a.json"), "--junit", str(tmp_path / "a.xml")]
     assert ended("check", "app", "shop:live", "--language", "zh", *files) == 0
@@ -254,7 +253,6 @@ def test_a_report_is_written_to_files(checks: list[dict[str, Any]], tmp_path: Pa
 
 
 def test_a_terminal_shows_progress_and_colours(checks: list[dict[str, Any]]) -> None:
-    """A line that is written over, and nothing of it is left."""
     program = (
         "import sys; sys.path[:0] = sys.argv[1:2]; import test_cli, pytest\n"
         "from lifespec import cli\n"
@@ -299,10 +297,9 @@ def test_a_signal_interrupts_a_check_and_others_wait_for_its_end(
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-def test_a_signal_that_is_ignored_stays_so(
+def test_a_signal_that_is_ignored_stays_so_as_under_nohup(
     checks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     heard: list[Any] = []
     monkeypatch.setattr(
@@ -332,10 +329,9 @@ def test_cases_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     assert "检查 return-value-ignored" in capfd.readouterr().out
 
 
-def test_a_terminal_that_lacks_the_characters(
+def test_characters_that_a_terminal_lacks_are_escaped(
     monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """They are escaped, and there is no traceback."""
     with os.fdopen(os.dup(1), "w", encoding="ascii") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
         assert ended("explain", "startup-sent", "--language", "zh") == 0
@@ -346,7 +342,6 @@ def test_a_terminal_that_lacks_the_characters(
 
 @pytest.mark.parametrize("name", cli.COPIES)
 def test_copy_prints_the_file(name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    """Byte for byte, whatever the encoding of the terminal is."""
     assert ended("copy", name) == 0
     assert capfdbinary.readouterr() == (cli.content(name).encode(), b"")
 
@@ -356,8 +351,9 @@ def test_the_files_are_those_that_are_self_contained() -> None:
     assert marked == {*cli.COPIES} - {"server_trio"}  # which needs server.py beside it
 
 
-def test_copy_writes_new_files(tmp_path: Path, refusal: Callable[..., str]) -> None:
-    """Several into a folder; what is there already stays as it is."""
+def test_copy_writes_new_files_and_replaces_none(
+    tmp_path: Path, refusal: Callable[..., str]
+) -> None:
     mine = tmp_path / "mine.py"
     assert ended("copy", "server", "server_trio", "--to", str(tmp_path)) == 0
     assert ended("copy", "server", "--to", str(mine)) == 0

@@ -29,8 +29,7 @@ __all__: list[str] = []
 MUST = {"must", "must not"}
 
 
-def test_what_the_texts_forbid() -> None:
-    """They forbid each event out of its turn, and to return unanswered; else they are silent."""
+def test_each_event_out_of_turn_and_a_return_without_an_answer_are_forbidden() -> None:
     forbidden = {
         (state, happening)
         for state, row in TRANSITIONS.items()
@@ -46,8 +45,7 @@ def test_what_the_texts_forbid() -> None:
     }
 
 
-def test_names_and_defaults() -> None:
-    """A specification is called by its title, and one that there is not is told with all keys."""
+def test_an_unknown_specification_is_refused_with_all_keys() -> None:
     titles = "lifespan 1.0 (ASGI), lifespan 2.0 (ASGI), AMGI 1.0, AMGI 2.0, PAGI 0.3"
     assert ", ".join(spec.title for spec in SPECS.values()) == titles
     known = "asgi 1.0, asgi 2.0, amgi 1.0, amgi 2.0, pagi 0.3"
@@ -173,7 +171,6 @@ CELLS = [
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize(("state", "happening"), CELLS)
 def test_every_cell(state: State, happening: str, spec: str) -> None:
-    """The validator finds what the cell says, at the role that did it, and nothing else."""
     before = Talk(*WAYS[state], spec=spec).run()
     after = Talk(*WAYS[state], happening, spec=spec).run()
     _, rule, warning = TRANSITIONS[state][happening]
@@ -196,15 +193,13 @@ def told(found: list[Violation]) -> list[str]:
 
 
 def test_a_violation_can_be_pickled() -> None:
-    """As a process pool does."""
     (found,) = Talk(*ALL[:3], "return").run().validated.violations
     assert str(found) == "The application returned while shutting down [shutdown-answered]"
     assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
 
 @pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
-def test_after_a_cancellation(raises: bool) -> None:
-    """What a call does that the server has cancelled, the texts leave open."""
+def test_no_rule_covers_what_a_cancelled_call_does(raises: bool) -> None:
     talk = Talk()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -230,8 +225,7 @@ def test_after_a_cancellation(raises: bool) -> None:
     assert talk.rule_ids != ([], [])
 
 
-def test_in_no_task() -> None:
-    """The validator may be called where a loop runs, and no task: nobody has cancelled that."""
+def test_a_call_outside_of_a_task_was_not_cancelled() -> None:
     talk = Talk(*ALL[:3], "return")
     loop = clock.VirtualLoop()
     loop.call_soon(talk.run)
@@ -241,8 +235,7 @@ def test_in_no_task() -> None:
     assert talk.rule_ids == ([("shutdown-answered", "application")], [])
 
 
-def test_nothing_is_changed() -> None:
-    """Scope, events, messages, values returned and exceptions are handed on as they are."""
+def test_everything_is_passed_on_unchanged() -> None:
     talk, error = Talk(STARTUP["type"], {**STARTED, "mine": 1}), OSError()
 
     async def app(scope: Any, receive: Any, send: Any) -> Any:
@@ -261,8 +254,7 @@ def test_nothing_is_changed() -> None:
     assert caught.value is error
 
 
-def test_raising() -> None:
-    """With raises a violation is raised where it is seen, before anybody acts upon it."""
+def test_with_raises_a_violation_is_raised_at_once() -> None:
     talk = Talk({"type": "lifespan.ready"}, raises=True)
     with pytest.raises(Violation) as caught:
         run(talk.validated(talk.scope, talk.receive, talk.send))
@@ -279,8 +271,7 @@ def test_raising() -> None:
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize("state", [True, False])
-def test_every_scope_of_ours_is_right(spec: str, state: bool) -> None:
-    """The scopes that lifespan_scope() makes have no fault; nor have those with a worker."""
+def test_the_scopes_of_lifespan_scope_have_no_fault(spec: str, state: bool) -> None:
     workers = [None, 1, 12] if SPECS[spec].workers else [None]
     for worker in workers:
         talk = Talk("return").run(offered(spec, state=state, worker=worker))
@@ -303,7 +294,6 @@ ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
     ],
 )
 def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
-    """What a specification allows or does not mention is no fault of a scope, nor a warning."""
     assert Talk("return").run({"type": "lifespan", **more}).rule_ids == ([], [])
 
 
@@ -329,8 +319,9 @@ def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
         ({**ASGI, "state": {1: 2}}, "state-starts-empty", "[state] must be empty, got {1: 2}"),
     ],
 )
-def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) -> None:
-    """Whatever is wrong about a scope is the server's fault; ASGI 1.0 specifies no state."""
+def test_a_fault_of_a_scope_is_the_server_s_and_a_warning_in_lifespan_1(
+    more: dict[str, Any], rule_id: str, sentence: str
+) -> None:
     talk = Talk("return").run({"type": "lifespan", **more})
     quoted = re.sub(r"\[([a-z_]+)\]", r'["\1"]', sentence)
     assert told(talk.validated.violations) == [f"scope{quoted} [{rule_id}]"]
@@ -341,8 +332,7 @@ def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) 
 
 
 @pytest.mark.parametrize("event", [None, {}, {"type": 5}, {"type": "http.request"}, STARTED])
-def test_events_that_are_none_of_the_server(event: Any) -> None:
-    """What the server sends instead of startup or shutdown breaks the rule of that event."""
+def test_another_event_than_startup_or_shutdown_breaks_the_rule_of_that_event(event: Any) -> None:
     talk = Talk()
 
     async def app(_: Any, receive: Any, __: Any) -> None:
@@ -373,8 +363,7 @@ def test_events_that_are_none_of_the_server(event: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_messages_that_are_none_of_the_application(message: Any, spec: str) -> None:
-    """An unknown message is the application's fault; a server that takes it must or should not."""
+def test_an_unknown_message_is_to_be_refused(message: Any, spec: str) -> None:
     unknown, taken = ("events-known", "application"), ("send-refuses-unknown", "server")
     talk = Talk(STARTUP["type"], message, spec=spec).run()
     assert talk.rule_ids == (([unknown, taken], []) if "pagi" in spec else ([unknown], [taken]))
@@ -389,8 +378,7 @@ def test_messages_that_are_none_of_the_application(message: Any, spec: str) -> N
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_the_message_of_a_failure(spec: str) -> None:
-    """It is text where there are failures, and may be missing but in AMGI; so may other keys."""
+def test_the_message_of_a_failure_is_a_string_and_amgi_requires_it(spec: str) -> None:
     for more in ({}, {"message": ""}, {"message": "no", "more": 5}):
         talk = Talk(*ALL[:3], {"type": "lifespan.shutdown.failed", **more}, "return", spec=spec)
         required = [("message-is-text", "application")] if "amgi" in spec and not more else []
@@ -465,14 +453,12 @@ def test_a_sentence_names_what_was_done_and_when(
 
 
 def test_after_a_refusal_another_shows_nothing() -> None:
-    """What the server took of what it refused is not known."""
     talk = Talk(STARTUP["type"], {"type": "?"}, MORE, STARTED, "return")
     talk.refuses = [{"type": "?"}, MORE]
     assert talk.run().rule_ids[1] == []
 
 
-def test_failures_that_the_text_does_not_have() -> None:
-    """An asgi without spec_version speaks lifespan 1.0, which has no failures: a warning."""
+def test_a_failure_is_a_warning_without_spec_version() -> None:
     for box in ({"version": "3.0"}, {"version": "3.0", "spec_version": "1.0"}):
         talk = Talk(STARTUP["type"], "lifespan.startup.failed")
         assert talk.run({"type": "lifespan", "asgi": box}).rule_ids[0] == []
@@ -493,8 +479,7 @@ def test_failures_that_the_text_does_not_have() -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_a_refusal_that_escapes_is_none_of_the_application(own: bool) -> None:
-    """An exception of its own that ends the call instead of an answer is."""
+def test_a_refusal_that_escapes_is_no_exception_of_the_application(own: bool) -> None:
     talk = Talk()
 
     async def app(_: Any, receive: Any, send: Any) -> None:
@@ -517,22 +502,19 @@ def test_a_refusal_that_escapes_is_none_of_the_application(own: bool) -> None:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_message_that_was_refused_after_the_answer(end: str) -> None:
-    """Who gave the right answer, which was refused, owes none after a wrong one either."""
+def test_after_a_refused_answer_no_other_is_owed(end: str) -> None:
     talk = Talk(*ALL, {"type": "?"}, end)
     talk.refuses = [STOPPED, {"type": "?"}]
     assert talk.run().rule_ids == ([("events-known", "application")], [])
 
 
-def test_a_wrong_answer_that_was_refused() -> None:
-    """Who gave a wrong answer, which was refused, owes the right one all the same."""
+def test_after_a_refused_wrong_answer_the_right_one_is_owed() -> None:
     talk = Talk(*ALL[:3], "lifespan.startup.failed", "return")
     talk.refuses = [event_of("lifespan.startup.failed")]
     assert ("shutdown-answered", "application") in talk.run().rule_ids[0]
 
 
-def test_what_happens_while_a_message_is_refused() -> None:
-    """A refusal takes back the step of its message, unless another one came after it."""
+def test_a_refusal_takes_back_the_step_of_its_message() -> None:
     talk = Talk()
 
     async def app(_: Any, receive: Any, send: Any) -> None:
@@ -554,8 +536,7 @@ def test_what_happens_while_a_message_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_events_after_an_application_declined(spec: str) -> None:
-    """After it raised, on the scope alone in lifespan 1.0, or returned, it is sent nothing."""
+def test_an_application_without_support_gets_no_events(spec: str) -> None:
     quiet, left, returned = (
         (f"{how}-gets-no-events", "server") for how in ("unsupported", "crashed", "returned")
     )
@@ -615,8 +596,7 @@ def serving(*happenings: Any, spec: str = "asgi 2.0", **state: Any) -> Serving:
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_a_request_as_it_is_wanted(spec: str) -> None:
-    """A request has a shallow copy of the state, now or at the start, which others may extend."""
+def test_a_request_has_a_copy_of_the_state_made_now_or_at_startup(spec: str) -> None:
     talk, pool = serving(spec=spec, pool=[], name=""), []
     state = {**talk.live}
     assert talk.request(state=state) == ([], [])
@@ -637,8 +617,7 @@ def test_a_request_as_it_is_wanted(spec: str) -> None:
     ],
 )
 @pytest.mark.parametrize("spec", SPEC_NAMES[1:])
-def test_requests_without_a_copy(state: Any, sentence: str, spec: str) -> None:
-    """A request without the state, or without a key of it, is the server's fault, told once."""
+def test_a_request_without_the_state_is_reported_once(state: Any, sentence: str, spec: str) -> None:
     talk = serving(spec=spec, pool=1, name="x")
     expected = f"The server called the application for 'http' {sentence} while running"
     talk.request(state=state)
@@ -651,8 +630,7 @@ def test_a_request_with_the_state_itself() -> None:
     assert talk.request(state=talk.live)[0] == [f"{sentence} while running [state-shallow-copy]"]
 
 
-def test_a_key_that_was_taken_away() -> None:
-    """What the application itself took out of the state is not missed, even if it was None."""
+def test_a_key_that_the_application_removed_is_not_missed() -> None:
     talk = serving(pool=None)
     del talk.live["pool"]
     assert talk.request(state={}) == ([], [])
@@ -668,15 +646,14 @@ def test_a_key_that_was_taken_away() -> None:
         (ALL, "shutdown-after-serving", "after shutdown was answered"),
     ],
 )
-def test_requests_at_the_wrong_time(happenings: tuple[str, ...], rule_id: str, moment: str) -> None:
-    """A server serves only between startup.complete and shutdown."""
+def test_a_request_before_startup_or_after_shutdown_is_named_with_the_moment(
+    happenings: tuple[str, ...], rule_id: str, moment: str
+) -> None:
     found = Serving(*happenings).begin().request(state={})
     assert found == ([f"The server called the application for 'http' {moment} [{rule_id}]"], [])
 
 
-def test_a_request_is_passed_on() -> None:
-    """Even with a scope that is none, which is the server's fault."""
-
+def test_a_scope_that_is_no_mapping_is_passed_on_and_reported() -> None:
     async def app(*given: Any) -> Any:
         return given
 
@@ -687,8 +664,7 @@ def test_a_request_is_passed_on() -> None:
         assert told(checked.violations) == [message]
 
 
-def test_requests_after_the_call() -> None:
-    """Who refused to start is never served; who declined, left or stopped may be."""
+def test_an_application_whose_startup_failed_is_never_served() -> None:
     talk = Talk(ALL[0], "lifespan.startup.failed", "return").run()
     run(talk.validated({"type": "http"}, talk.receive, talk.send))
     assert told(talk.validated.violations) == [
@@ -704,8 +680,7 @@ def test_requests_after_the_call() -> None:
 
 
 @pytest.mark.parametrize("offered", [{}, {"state": {}}])
-def test_a_state_that_the_application_puts_into_the_scope(offered: dict[str, Any]) -> None:
-    """A warning: requests get copies of the server's object."""
+def test_another_object_as_the_state_is_a_warning(offered: dict[str, Any]) -> None:
     talk = Serving(ALL[0])
     talk.scope.pop("state", None)
     talk.scope |= offered
@@ -717,8 +692,7 @@ def test_a_state_that_the_application_puts_into_the_scope(offered: dict[str, Any
     assert told(talk.validated.warnings) == [f"The application {what} [state-shallow-copy]"]
 
 
-def test_keys_that_come_later() -> None:
-    """The state is looked at when startup is complete, and at no later answer."""
+def test_keys_are_checked_when_startup_is_complete() -> None:
     talk = serving(a=1)
     talk.live[5] = 1
     for happening in ALL[2:]:
@@ -726,8 +700,7 @@ def test_keys_that_come_later() -> None:
     assert talk.rule_ids == ([], [])
 
 
-def test_two_lifespans_of_one_loop() -> None:
-    """Two at a time are told of, and a request is at fault where both say so."""
+def test_a_second_lifespan_in_a_loop_is_a_warning() -> None:
     one, two = serving(), Serving(ALL[0])
     two.begin(one.validated)
     assert one.request(state={})[0] == []
@@ -741,8 +714,7 @@ def test_two_lifespans_of_one_loop() -> None:
     assert len(one.validated.warnings) == 2
 
 
-def test_lifespans_of_several_threads() -> None:
-    """Each thread has its event loop, its lifespan and its requests."""
+def test_each_thread_has_its_own_lifespan() -> None:
     one = serving()
     found: list[Any] = []
 
@@ -865,7 +837,6 @@ def owed(spec: str) -> set[str]:
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize("rule_id", CHECKED)
 def test_the_validator_goes_by_the_levels_of_the_specifications(rule_id: str, spec: str) -> None:
-    """What a specification demands is a violation; the rest is a warning."""
     validated = CHECKED[rule_id](spec).validated
     violated, warned = (
         {each.rule for each in one} for one in (validated.violations, validated.warnings)

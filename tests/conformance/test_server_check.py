@@ -59,8 +59,7 @@ def rows(report: Report) -> list[tuple[str, str, str]]:
     return [(each.case, each.rule, each.verdict) for each in report.findings]
 
 
-def test_a_server_is_checked_case_by_case() -> None:
-    """The findings come in the order of the cases, with a message sequence each."""
+def test_findings_come_in_the_order_of_the_cases_with_their_sequence() -> None:
     names: list[str] = []
     only = chosen(["sends-no-type", "well-behaved-loop"])
     found = check(target(), only, lambda name, _: names.append(name))
@@ -115,8 +114,7 @@ def test_arguments_that_are_refused(options: dict[str, Any], kind: str) -> None:
     assert str(unchecked.value)
 
 
-def test_slow_cases_are_left_out() -> None:
-    """If all others are played; if some are named, no others are missed."""
+def test_slow_cases_are_named_as_left_out_if_all_others_are_played() -> None:
     shows, workers = Shows(SERVER), Shows((*SERVER, "{workers}"))
     assert left_out(check(shows, chosen())) == [("slow-cases", 2), ("worker-cases", 5)]
     assert left_out(check(workers, chosen())) == [("slow-cases", 2)]
@@ -183,7 +181,6 @@ def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
 def test_a_server_that_does_not_call_the_application_cannot_be_checked(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A sentence says why, and no folder is left behind."""
     monkeypatch.setattr(play, "START", 1.0)
     monkeypatch.setattr(server_check, "START", 1.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -208,8 +205,7 @@ def test_a_case_that_cannot_be_played_does_not_end_the_check() -> None:
 STARTED = ["called lifespan", "received lifespan.startup", "sent lifespan.startup.complete"]
 
 
-def test_a_server_that_serves_nothing_cannot_be_checked() -> None:
-    """Startup was completed: only what the call showed until then counts."""
+def test_without_requests_only_what_the_call_shows_counts() -> None:
     found = shown(*STARTED, "plays send  step=3")
     kept = {rule for rule, (how, _) in found.items() if how == "pass"}
     assert {"startup-sent", "scope-type", "once-per-loop"} >= kept >= {"startup-sent"}
@@ -242,15 +238,12 @@ def test_another_type_of_scope_is_named_though_no_lifespan_took_place() -> None:
 def test_a_command_can_demand_lifespan_support(
     words: str, demand: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By an option that is named after it."""
     monkeypatch.setattr(play.Player, "play", lambda player: player.seen)
     seen = target(*words.split()).play(*chosen(["state"]), threading.Event())
     assert seen.demand == demand
 
 
 def test_an_interruption_ends_every_case() -> None:
-    """Ctrl+C while cases are played is no verdict."""
-
     def tell(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -260,8 +253,7 @@ def test_an_interruption_ends_every_case() -> None:
     assert time.monotonic() - began < 30
 
 
-def test_a_message_sequence_has_its_requests() -> None:
-    """All of the first lifespan, of others and of requests only that they came."""
+def test_a_message_sequence_is_of_the_first_lifespan_with_all_requests() -> None:
     seen = saw(
         "well-behaved",
         "imported  call=0",
@@ -287,7 +279,6 @@ def test_a_message_sequence_has_its_requests() -> None:
 
 
 def test_what_does_not_apply_to_a_target_is_skipped_with_its_reason() -> None:
-    """A case, or a rule, for which the target has a reason."""
     reasons = {"interrupted": "It gets no signals.", "startup-sent": "It sends nothing."}
     found = check(
         Shows(SERVER, title="a thing", not_applicable=reasons),

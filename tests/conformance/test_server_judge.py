@@ -352,15 +352,15 @@ def test_the_versions_are_strings(scope: dict[str, Any], spec: str, right: bool)
         (28, False, "skip"),
     ],
 )
-def test_the_state_of_the_scope(state: object, namespace: object, empty: object) -> None:
-    """It is a namespace that can be changed, and it is empty."""
+def test_the_state_is_an_empty_mutable_mapping(
+    state: object, namespace: object, empty: object
+) -> None:
     seen = offers({"state": state})
     assert (held("namespace", seen), held("empty state", seen)) == (namespace, empty)
 
 
 @pytest.mark.parametrize("phrase", ["namespace", "empty state", "copies", "untouched", "late key"])
-def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
-    """A server need not offer it."""
+def test_without_state_its_phrases_are_not_judged(phrase: str) -> None:
     assert (held(phrase, offers({})), says(phrase, offers({}))) == (
         "skip",
         "The server provides no state.",
@@ -370,8 +370,7 @@ def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
 @pytest.mark.parametrize(
     ("request_", "where"), [("pid=2", "process"), ("thread=2", "thread"), ("loop=2", "event loop")]
 )
-def test_a_request_elsewhere_is_named(request_: str, where: str) -> None:
-    """It is told what is another: process, thread or loop."""
+def test_a_request_in_another_process_thread_or_loop_is_named(request_: str, where: str) -> None:
     seen = saw("well-behaved", CALLED, f"{HTTP}  {request_}")
     assert held("same loop", seen) is False
     assert says("same loop", seen) == f"A request came in another {where}."
@@ -392,13 +391,11 @@ def test_a_request_elsewhere_is_named(request_: str, where: str) -> None:
     ],
 )
 def test_a_request_has_a_shallow_copy(change: dict[str, Any], actual: str) -> None:
-    """Another namespace, the same values, and no key of another request."""
     seen = saw("state", *BEGUN, answers=answered("/", **BODY | change))
     assert (held("copies", seen), says("copies", seen)) == (actual.startswith("Each"), actual)
 
 
 def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
-    """A server that refuses as it was told to is stricter than the specification."""
     demand = "--lifespan on"
     seen = saw("raises-on-the-scope", *RAISED, ended=9.0, status=3, demand=demand)
     assert held("served", seen) == "unspecified"
@@ -419,13 +416,11 @@ def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
         ([STARTUP, "called lifespan  call=2", "received lifespan.shutdown  call=2"], True),
     ],
 )
-def test_a_server_misleads_the_script(types: list[str], wrong: object) -> None:
-    """By events in another order: what comes of that is no fault of its own."""
+def test_events_in_another_order_mislead_the_script(types: list[str], wrong: object) -> None:
     assert Judge(saw("well-behaved", CALLED, *types)).misled() is wrong
 
 
-def test_the_limit_of_a_startup_is_told() -> None:
-    """Where the server then serves it is a fault, where it exits it is not specified."""
+def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
     early = saw("very-slow-start", CALLED, STARTUP, "cancelled lifespan", HTTP)
     assert held("no request before", early) is False
     assert says("no request before", early) == (
@@ -464,7 +459,6 @@ def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
 
 
 def test_a_task_of_the_application_may_be_the_one_that_receives() -> None:
-    """What a case that begins with `listen` receives counts, too."""
     child = [CALLED, f"{STARTUP}  by=child", COMPLETE, HTTP, SHUTDOWN]
     seen = saw("well-behaved", *child)
     assert not Judge(seen).misled()
@@ -474,8 +468,7 @@ def test_a_task_of_the_application_may_be_the_one_that_receives() -> None:
     assert Judge(again).misled()
 
 
-def test_a_second_call_without_events_is_no_matter_of_events() -> None:
-    """The first one had startup; that there are two is judged by the rules on calls."""
+def test_a_second_call_without_events_is_judged_by_the_number_of_calls() -> None:
     seen = saw("well-behaved", CALLED, STARTUP, "called lifespan  call=2")
     assert held("startup first", seen) is True
     assert held("one call", seen) is False
@@ -489,8 +482,9 @@ def test_a_second_call_without_events_is_no_matter_of_events() -> None:
         ({"ended": 3.0, "status": 3}, "not-served"),
     ],
 )
-def test_a_server_that_waits_is_not_one_that_ends(facts: dict[str, Any], hint: str) -> None:
-    """The hint follows what was observed."""
+def test_the_hint_follows_whether_the_server_waits_or_ends(
+    facts: dict[str, Any], hint: str
+) -> None:
     seen = saw("raises-on-the-scope", *RAISED, **facts)
     assert Judge(seen).served().observed.kind == hint
 
@@ -565,7 +559,6 @@ goodbye
 
 
 def test_of_a_traceback_only_the_exception_counts() -> None:
-    """Files, functions, lines of code and what is drawn around them are no words of a server."""
     assert [word.strip(" |") for word in words(GROUP)] == [
         "INFO: starting",
         "ExceptionGroup: a group (1 sub-exception)",
@@ -586,8 +579,7 @@ def test_of_a_traceback_only_the_exception_counts() -> None:
         ("word " * 31 + "word.", "word " * 31 + "word."),
     ],
 )
-def test_a_text_of_a_server_is_shown_in_short(text: str, short: str) -> None:
-    """Without the folders of a machine, and cut at a word."""
+def test_a_text_is_shown_without_folders_and_cut_at_a_word(text: str, short: str) -> None:
     became = line("refused lifespan.startup.done", 3, step=1, text=text)
     seen = saw("sends-an-unknown-type", CALLED, "plays try  step=1", became)
     assert says("refused", seen) == f"send has raised ValueError: {short}"

@@ -60,7 +60,6 @@ def kinds(seen: Observation) -> list[str]:
 
 
 def test_a_case_is_played() -> None:
-    """The application starts, a request is answered, the signal comes, the process ends."""
     seen = play(["converse"], ["request /", "request /b", "stop"])
     assert [(answer.path, bool(answer.body)) for answer in seen.answers] == [
         ("/", True),
@@ -91,12 +90,10 @@ def test_a_case_is_played() -> None:
     ],
 )
 def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
-    """Each line is a step with its argument."""
     assert steps(case([line], ["stop"]).script) == [step]
 
 
 def test_requests_on_one_connection() -> None:
-    """Each is answered by the application; a server that closes it is told as that."""
     seen = play(["converse"], ["workers", "request /", "keep /a", "keep /b", "stop"])
     assert [(answer.path, bool(answer.body)) for answer in seen.answers[1:]] == [
         ("/a", True),
@@ -105,8 +102,7 @@ def test_requests_on_one_connection() -> None:
     assert seen.unusable is None
 
 
-def test_a_server_takes_no_websocket() -> None:
-    """Nothing is asked on another one, then."""
+def test_after_a_refused_websocket_no_other_is_opened() -> None:
     seen = play(["converse"], ["request /", "websocket /", "websocket /", "stop"])
     assert seen.unusable
     assert (seen.unusable.kind, seen.unusable.parts) == ("websocket-refused", {"status": "200"})
@@ -114,7 +110,6 @@ def test_a_server_takes_no_websocket() -> None:
 
 
 def test_traffic_goes_on_for_a_second() -> None:
-    """Requests are made before they can be answered, and while they are."""
     seen = play(
         ["pause", "converse"], ['until "plays pause"', "traffic", "go", "traffic", "interrupt"]
     )
@@ -124,7 +119,6 @@ def test_traffic_goes_on_for_a_second() -> None:
 
 
 def test_a_request_is_open_until_it_is_released() -> None:
-    """The application holds it while the server is told to stop."""
     seen = play(
         ["converse"],
         ["request /", "open /hold", "stop", "wait 0.3", "release", 'until "returned lifespan"'],
@@ -139,8 +133,7 @@ def test_a_request_is_open_until_it_is_released() -> None:
     assert len(ends) == 2
 
 
-def test_a_port_is_tried() -> None:
-    """While the server serves a request is answered, and then no connection is accepted."""
+def test_a_knock_is_answered_or_refused() -> None:
     seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
     assert seen.knocks[1:] == ["answered", "refused"]
 
@@ -159,8 +152,7 @@ def test_a_server_without_a_port_is_not_connected_to() -> None:
     assert seen.knocks == []
 
 
-def test_a_port_is_taken_before_the_start() -> None:
-    """Then the server cannot listen; and nobody is left to be told to stop."""
+def test_a_server_whose_port_is_in_use_ends_and_is_not_stopped() -> None:
     seen = play(["converse"], ["occupy", "request /", "stop"])
     assert seen.status == 1
     assert seen.stopped is None
@@ -168,8 +160,7 @@ def test_a_port_is_taken_before_the_start() -> None:
     assert seen.answers[0].body is None
 
 
-def test_waiting_for_nothing_has_a_limit() -> None:
-    """A server that does not answer is waited for once, and not for each step anew."""
+def test_the_suite_waits_in_vain_only_once() -> None:
     began = time.monotonic()
     seen = play(["receive", "hang"], ["request /", "request /", "wait 0.1"], limit=1.0)
     assert [answer.body for answer in seen.answers] == [None, None]
@@ -177,22 +168,21 @@ def test_waiting_for_nothing_has_a_limit() -> None:
     assert (seen.status, seen.ended) == (None, None)
 
 
-def test_a_server_has_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it has imported the application, the limit is another one; then it is given up."""
+def test_a_server_has_another_limit_until_it_has_imported_the_application(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(playing, "START", 0.5)
     seen = play(["converse"], ["request /", "stop"], IDLE)
     assert seen.answers[0].body is None
     assert (seen.stopped, seen.status) == (None, None)
 
 
-def test_what_goes_on_for_ever_has_a_limit_too() -> None:
-    """An application that notes something again and again keeps nobody waiting."""
+def test_an_application_that_never_ends_has_a_limit() -> None:
     seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"], limit=0.5)
     assert 0 < sum(row["kind"] == "plays" for row in seen.lines) < 100
 
 
-def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:
-    """After the limit it is killed, and has no status."""
+def test_a_server_that_ignores_its_signal_has_no_status() -> None:
     command = [
         sys.executable,
         "-c",
@@ -204,7 +194,6 @@ def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:
 
 
 def test_a_cancelled_case_waits_no_more() -> None:
-    """No case of a check that was cancelled waits any more."""
     began = time.monotonic()
     plays = player(case(["converse"], ["request /", "wait 50", "stop"]), IDLE)
     plays.cancelled.set()
@@ -212,8 +201,7 @@ def test_a_cancelled_case_waits_no_more() -> None:
     assert time.monotonic() - began < LIMIT
 
 
-def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that outlive the first one, which did not call the application."""
+def test_processes_that_are_left_behind_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "START", 5.0)
     text = "import os, time; os._exit(4) if os.fork() else time.sleep(60)"
     seen = play(["converse"], ["request /"], [sys.executable, "-c", text])

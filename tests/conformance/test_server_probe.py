@@ -86,7 +86,6 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 
 def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
-    """What it receives and sends stands in the log, in order, with the loop that it saw."""
     stage.script(
         ("receive", None), ("send", COMPLETE), ("wait", 0.01), ("receive", None), ("give", 28)
     )
@@ -105,16 +104,16 @@ def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
     assert stage.log[0]["loop"] != 0
 
 
-def test_outside_of_a_loop_there_is_none(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that is written where no loop runs has the loop 0, with trio imported or without."""
+def test_outside_of_an_event_loop_a_line_has_the_loop_0(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     probe.note("imported", 0)
     monkeypatch.delitem(sys.modules, "trio")
     probe.note("imported", 0)
     assert [row["loop"] for row in stage.log] == [0, 0]
 
 
-async def test_send_lets_a_refusal_through(stage: Stage) -> None:
-    """What the server's send raises is noted and raised, as in any application."""
+async def test_a_refusal_is_logged_and_raised(stage: Stage) -> None:
     stage.script(("send", COMPLETE))
     stage.refusing = True
     with pytest.raises(ValueError, match="not here"):
@@ -124,8 +123,7 @@ async def test_send_lets_a_refusal_through(stage: Stage) -> None:
     assert stage.kinds[-1] == ("raised", "lifespan")
 
 
-async def test_try_goes_on(stage: Stage) -> None:
-    """With try the script goes on, whatever the event is."""
+async def test_after_try_the_script_continues(stage: Stage) -> None:
     stage.script(("try", 28), ("receive", None))
     stage.refusing = True
     await stage.call()
@@ -133,7 +131,6 @@ async def test_try_goes_on(stage: Stage) -> None:
 
 
 async def test_converse_answers_until_shutdown(stage: Stage) -> None:
-    """The usual loop of an application: each event has its answer."""
     stage.script(("converse", None))
     await stage.call()
     assert [event["type"] for event in stage.sent] == [
@@ -143,15 +140,13 @@ async def test_converse_answers_until_shutdown(stage: Stage) -> None:
 
 
 async def test_a_failure_is_raised(stage: Stage) -> None:
-    """What a script raises is the probe's own, with its text."""
     stage.script(("raise", "no database"))
     with pytest.raises(probe.Failure, match="no database"):
         await stage.call()
     assert stage.log[-1]["text"] == "no database"
 
 
-async def test_state_is_noted_with_who_it_is(stage: Stage) -> None:
-    """The keys that it puts into the state, and their values, are noted by identity."""
+async def test_the_state_is_logged_with_the_identities_of_its_values(stage: Stage) -> None:
     state: dict[str, Any] = {}
     stage.script(("state", {"visitors": []}))
     await stage.call(state=state)
@@ -163,8 +158,7 @@ async def test_state_is_noted_with_who_it_is(stage: Stage) -> None:
     assert "state" not in [row for row in stage.log if row["kind"] == "kept"][1]
 
 
-async def test_it_pauses_until_it_is_told(stage: Stage) -> None:
-    """Each pause waits for a file of its own."""
+async def test_each_pause_waits_for_a_file(stage: Stage) -> None:
     stage.script(("pause", None), ("pause", None))
     (stage.folder / "go1").touch()
     task = asyncio.create_task(stage.call())
@@ -175,7 +169,6 @@ async def test_it_pauses_until_it_is_told(stage: Stage) -> None:
 
 
 async def test_it_hangs_until_it_is_cancelled(stage: Stage) -> None:
-    """Cancellation is no failure of its own: it is noted as that."""
     stage.script(("hang", None))
     task = asyncio.create_task(stage.call())
     await asyncio.sleep(100)
@@ -185,8 +178,7 @@ async def test_it_hangs_until_it_is_cancelled(stage: Stage) -> None:
     assert stage.kinds[-1] == ("cancelled", "lifespan")
 
 
-def test_a_child_hears_what_comes_after_the_call(stage: Stage, run: Run) -> None:
-    """A task of its own receives when the call is over."""
+def test_a_task_receives_after_the_call(stage: Stage, run: Run) -> None:
     stage.script(("receive", None), ("listen", None), ("return", None))
     later = stage.events.pop()
 
@@ -200,8 +192,7 @@ def test_a_child_hears_what_comes_after_the_call(stage: Stage, run: Run) -> None
     assert (row["kind"], row["type"]) == ("received", "lifespan.shutdown")
 
 
-def test_a_child_sends_after_the_call(stage: Stage, run: Run) -> None:
-    """A task of its own sends when the call is over; its refusal is noted, and harms nobody."""
+def test_a_task_sends_after_the_call_and_its_refusal_is_logged(stage: Stage, run: Run) -> None:
     stage.script(("later", COMPLETE), ("wait", 0.05))
 
     async def main() -> None:
@@ -223,8 +214,7 @@ async def asked(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
     return dict(json.loads(body["body"]))
 
 
-async def test_a_request_tells_what_it_sees(stage: Stage) -> None:
-    """State and identities as they were when the request came, beside those of the lifespans."""
+async def test_a_request_is_answered_with_its_state_and_identities(stage: Stage) -> None:
     offered: dict[str, Any] = {}
     stage.script()
     await stage.call(state=offered)
@@ -237,8 +227,7 @@ async def test_a_request_tells_what_it_sees(stage: Stage) -> None:
     assert stage.log[-1]["type"] == "http"
 
 
-async def test_a_request_changes_its_state(stage: Stage) -> None:
-    """By its path it sets a key, appends to a value, or puts another state in its place."""
+async def test_a_path_changes_the_state(stage: Stage) -> None:
     own: dict[str, Any] = {"colour": "green", "visitors": []}
     scope = {"type": "http", "state": own}
     for path in ("/set/colour/red", "/append/visitors/Ada", "/append/nobody/Ada", "/rebind"):
@@ -247,8 +236,7 @@ async def test_a_request_changes_its_state(stage: Stage) -> None:
     await asked(stage, "/append/visitors/Ada")
 
 
-async def test_a_request_is_held(stage: Stage) -> None:
-    """/hold is answered when the file `release` is there."""
+async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
     task = asyncio.create_task(asked(stage, "/hold"))
     await stage.noted("holds")
     await asyncio.sleep(10)
@@ -258,7 +246,6 @@ async def test_a_request_is_held(stage: Stage) -> None:
 
 
 async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
-    """Its payload is a path, and what follows the question mark stands in the log as well."""
     own = {"colour": "green"}
     await stage.call("message", payload=b"/set/taste/sweet?7", state=own)
     await stage.call("message")
@@ -272,14 +259,12 @@ async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
 
 
 async def test_other_scopes_are_refused(stage: Stage) -> None:
-    """A scope of another type is noted, and raised upon."""
     with pytest.raises(probe.Failure, match="unheard"):
         await stage.call("lifespec.unheard")
     assert stage.kinds == [("called", "lifespec.unheard"), ("raised", "lifespec.unheard")]
 
 
 async def test_a_websocket_is_answered_with_one_message(stage: Stage) -> None:
-    """Opened, answered and closed; the message says what a request is told."""
     stage.events = [{"type": "websocket.connect"}]
     await stage.call("websocket", path="/set/taste/sweet", state={"colour": "green"})
     accepted, message, closed = stage.sent
@@ -299,28 +284,24 @@ async def test_a_websocket_is_answered_with_one_message(stage: Stage) -> None:
         ((), {"!": "tuple", "repr": "()"}),
     ],
 )
-def test_values_keep_their_type(value: object, shape: object) -> None:
-    """What JSON has stays as it is; other types are told by name."""
+def test_a_value_that_json_lacks_has_the_name_of_its_type(value: object, shape: object) -> None:
     assert probe.shape(value) == shape
 
 
-def test_deep_values_are_cut() -> None:
-    """A value that holds itself is told up to a depth."""
+def test_a_value_that_holds_itself_is_cut() -> None:
     value: list[Any] = []
     value.append(value)
     assert '"!": "list"' in json.dumps(probe.shape(value))
 
 
-async def test_what_is_no_event_is_noted_too(stage: Stage) -> None:
-    """A server that offers something else is heard all the same."""
+async def test_an_object_that_is_no_event_is_logged(stage: Stage) -> None:
     stage.events[:] = [28, {"type": 28}]
     stage.script(("receive", None), ("receive", None))
     await stage.call()
     assert [row["event"] for row in stage.log if row["kind"] == "received"] == [28, {"type": 28}]
 
 
-def test_it_stands_alone(tmp_path: Path) -> None:
-    """A copy needs nothing but Python; beside a script its import is noted, else not."""
+def test_the_probe_needs_nothing_but_python(tmp_path: Path) -> None:
     copy = tmp_path / "copy.py"
     copy.write_bytes(Path(probe.__file__).read_bytes())
     for count in (0, 1):
@@ -330,8 +311,7 @@ def test_it_stands_alone(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "log.jsonl").read_text())["kind"] == "imported"
 
 
-def test_lines_are_whole(stage: Stage) -> None:
-    """However many threads write at once, each line is one."""
+def test_lines_of_several_threads_are_whole(stage: Stage) -> None:
     program = "import sys; sys.path.insert(0, sys.argv[1]); import copied"
     (stage.folder / "copied.py").write_bytes(Path(probe.__file__).read_bytes())
     (stage.folder / "script.json").write_text("[]")
@@ -345,7 +325,6 @@ def test_lines_are_whole(stage: Stage) -> None:
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
 def test_it_raises_exceptions_of_python(stage: Stage, error: type[BaseException]) -> None:
-    """By their names; they are noted as what ends a call without being an Exception."""
     stage.script(("throw", error.__name__))
     with pytest.raises(error):
         asyncio.run(stage.call(state=28))

@@ -35,7 +35,6 @@ def alive(pid: int) -> bool:
 
 
 def test_a_server_is_started_and_stopped() -> None:
-    """It serves the probe on a port that was free, and leaves neither process nor folder."""
     with Process(SERVER, [["converse", None]]) as server:
         assert until(lambda: server.request("/", 1.0).body, LIMIT)
         assert server.request("/look", LIMIT).path == "/look"
@@ -50,8 +49,7 @@ def test_a_server_is_started_and_stopped() -> None:
     assert not server.folder.exists()
 
 
-def test_places_are_filled() -> None:
-    """Other braces stay as they are."""
+def test_known_places_are_filled() -> None:
     text = "import sys; print(*sys.argv[1:])"
     with program(text, "{app}", "{port}", "-w={workers}", "{other}", "{}") as server:
         assert until(lambda: server.status is not None, LIMIT)
@@ -96,7 +94,6 @@ time.sleep(60)
 
 @pytest.mark.parametrize("then", ["os._exit(0)", "time.sleep(60)"])
 def test_every_process_of_a_server_is_ended(then: str) -> None:
-    """Also those that have left the group or outlived their parent."""
     with program(DAEMON.format(then=then)) as server:
         assert until(lambda: "forked" in server.output, LIMIT)
         assert until(lambda: len(server.left()) == 3, LIMIT)
