@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from drivers import Delivered
+from drivers import Delivered, Measured
 
 from lifespec.conformance.report import Unchecked, fact
-from lifespec.conformance.server.check import Target
 from lifespec.conformance.server.process import ENDING, until
 
 __all__ = ["BROKERS", "Broker", "Brokered", "target"]
@@ -124,7 +123,10 @@ class Brokered(Delivered):
         super().clean()
 
 
-def target(command: Sequence[str], broker: str) -> Target:
+def target(command: Sequence[str], broker: str) -> Measured:
     """Return a server of AMGI as what can be checked; {topic} in its command is the topic."""
-    process = partial(Brokered, BROKERS[broker])
-    return Target(tuple(command), "amgi 2.0", process=process, not_applicable=NOT_APPLICABLE)
+
+    class Consumer(Measured):
+        process = partial(Brokered, BROKERS[broker])
+
+    return Consumer(tuple(command), "amgi 2.0", reasons=NOT_APPLICABLE)

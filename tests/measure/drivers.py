@@ -8,6 +8,7 @@ import itertools
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from lifespec.conformance.server.client import Answer, Knock
 from lifespec.conformance.server.judge import Judge, NotJudged, short, words
 from lifespec.conformance.server.process import Process, until
 
-__all__ = ["CHINESE", "DRIVERS", "Delivered", "target"]
+__all__ = ["CHINESE", "DRIVERS", "Delivered", "Measured", "target"]
 
 HOST = str(Path(__file__).with_name("client_host.py"))
 SPECS = {"asgi": "asgi 2.0", "amgi": "amgi 2.0"}
@@ -169,14 +170,40 @@ class Delivered(Process):
         return [line for line in rows if line["query"] == [number]]
 
 
+@dataclass(frozen=True)
+class Measured(Target):
+    """A subject that is no server with a port: its title, and why cases and rules do not apply."""
+
+    title: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """Its title, or the command."""
+        return self.title or super().subject
+
+    def not_applicable(self, name: str) -> Fact | None:
+        """Return why a case or a rule does not apply to it; None if it does."""
+        text = self.reasons.get(name)
+        return fact("text", text=text) if text else super().not_applicable(name)
+
+
+class DriverTarget(Measured):
+    """A driver of ASGI."""
+
+    judge = DriverJudge
+
+
+class DeliveredTarget(DriverTarget):
+    """A driver of AMGI."""
+
+    process = Delivered
+
+
 def target(name: str, python: str = sys.executable) -> Target:
     """Return a driver as what can be checked, run by a Python that has it."""
     protocol = DRIVERS[name].protocol
-    return Target(
-        (python, HOST, name, "{app}", "{port}"),
-        SPECS[protocol],
-        title=name,
-        process=Delivered if protocol == "amgi" else Process,
-        judge=DriverJudge,
-        not_applicable={**NOT_APPLICABLE, **OF_EACH.get(name, {})},
-    )
+    kind = DeliveredTarget if protocol == "amgi" else DriverTarget
+    reasons = {**NOT_APPLICABLE, **OF_EACH.get(name, {})}
+    command = (python, HOST, name, "{app}", "{port}")
+    return kind(command, SPECS[protocol], title=name, reasons=reasons)

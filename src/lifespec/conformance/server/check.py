@@ -8,9 +8,9 @@ import shlex
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import (
@@ -42,7 +42,7 @@ from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.server.play import Line
@@ -59,32 +59,32 @@ NOTED = ("called", "received", "sent", "refused", "returned", "raised", "cancell
 
 @dataclass(frozen=True)
 class Target:
-    """A server under test.
+    """A server under test; `workers` is added to the command in cases with two workers.
 
-    `workers` is added to the command in cases with two workers.  The rest is for programs that
-    measure what is no server with a port: `process` starts it, `judge` judges it, and
-    `not_applicable` maps cases and rules that do not apply to it to the reason.
+    A program that measures something else than a server overrides how it is started and judged.
     """
 
     command: tuple[str, ...]
     spec: str = "asgi 2.0"
     workers: str = ""
     timeout: float = TIMEOUT
-    title: str = ""
-    process: Callable[..., Process] = Process
-    judge: type[Judge] = Judge
-    not_applicable: Mapping[str, str] = field(default_factory=dict)
+    process: ClassVar[Callable[..., Process]] = Process
+    judge: ClassVar[type[Judge]] = Judge
 
     @property
     def subject(self) -> str:
-        """Its title, or the command in one line, as in a shell."""
-        words = (word if PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
-        return self.title or " ".join(words)
+        """The command in one line, as in a shell."""
+        return " ".join(w if PLAIN.fullmatch(w) else shlex.quote(w) for w in self.command)
 
     @property
     def takes_workers(self) -> bool:
         """Whether it can be started with two workers."""
         return bool(self.workers) or any("{workers}" in word for word in self.command)
+
+    def not_applicable(self, name: str) -> Fact | None:
+        """Return why a case or a rule does not apply to it; None if it does."""
+        more = any(case.workers > 1 for case in cases.load() if case.name == name)
+        return fact("no-workers") if more and not self.takes_workers else None
 
     def play(self, case: Case, cancelled: threading.Event) -> Observation:
         """Play a case; return what was observed."""
@@ -92,7 +92,7 @@ class Target:
         command = [*self.command, *shlex.split(more)]
         demand = DEMAND.search(" ".join(self.command))
         seen = Observation(case, self.spec, self.timeout, demand[0] if demand else "")
-        process = self.process(command, steps(case.script), case.workers)
+        process = type(self).process(command, steps(case.script), case.workers)
         return Player(process, seen, cancelled).play()
 
 
@@ -235,13 +235,10 @@ class _Check:
 
     def play(self, case: Case) -> list[Finding]:
         """Play a case, and judge it; if that is not possible, return why."""
-        why = None
-        if case.name in self.target.not_applicable:
-            why = fact("text", text=self.target.not_applicable[case.name])
-        elif case.workers > 1 and not self.target.takes_workers:
-            why = fact("no-workers")
-        if why or not any(cases.expected(case, self.spec)):
-            return [*skipped(case, self.spec, why or fact("no-case"))]
+        if why := self.target.not_applicable(case.name):
+            return [*skipped(case, self.spec, why)]
+        if not any(cases.expected(case, self.spec)):
+            return []
         try:
             return self.judged(case, self.target.play(case, self.cancelled))
         except Unchecked as unchecked:
@@ -258,11 +255,11 @@ class _Check:
 
     def outcome(self, wanted: Expectation, seen: Observation) -> Outcome:
         """Judge an expectation, unless something else explains what was observed."""
-        why, kind = None, self.obstacle.kind if self.obstacle else ""
+        why, kind = self.target.not_applicable(wanted.rule), self.obstacle and self.obstacle.kind
         judge = self.target.judge(seen, wanted.argument)
-        if wanted.rule in self.target.not_applicable:
-            why = fact("text", text=self.target.not_applicable[wanted.rule])
-        elif kind == "no-lifespan":
+        if why:
+            return Outcome("skip", why)
+        if kind == "no-lifespan":
             types = {line.get("type") for line in seen.lines if line["kind"] == "called"}
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else self.obstacle
