@@ -78,6 +78,7 @@ def test_of_several_verdicts_info_and_skip_never_hide_a_pass() -> None:
 
 def test_a_finding_is_a_sentence() -> None:
     assert str(PASSED) == "PASS events-known (one): It sent nothing."
+    assert repr(report(PASSED)) == "<Report: shop:app keeps lifespan 2.0 (ASGI)>"
 
 
 def test_a_report_without_rules_says_that_it_is_partial() -> None:

@@ -34,9 +34,9 @@ def target(*command: str, **options: Any) -> Target:
     return Target(command or SERVER, **options)
 
 
-def program(text: str, **options: Any) -> Target:
-    """Return a target whose command runs a program of a few lines."""
-    return target(sys.executable, "-c", text, "{app}", "{port}", **options)
+def shell(text: str) -> Target:
+    """Return a target whose command is a line of a shell, which starts at once."""
+    return target("sh", "-c", text, "{app}", "{port}")
 
 
 @dataclass(frozen=True)
@@ -167,12 +167,12 @@ def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
     ("text", "sentence"),
     [
         (
-            "print('bad option'); exit(2)",
+            "echo bad option; exit 2",
             "NAME ended with status 2 before it served anything; its last words: bad option",
         ),
-        ("import time; time.sleep(60)", "NAME did not call the application within 1 s"),
+        ("sleep 60", "NAME did not call the application within 2 s"),
         (
-            "import os, time; os._exit(0) if os.fork() else time.sleep(60)",
+            "sleep 60 & exit 0",
             "NAME ended and left other processes behind: start it in the foreground",
         ),
     ],
@@ -180,12 +180,12 @@ def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
 def test_a_server_that_does_not_call_the_application_cannot_be_checked(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(play, "START", 1.0)
-    monkeypatch.setattr(server_check, "START", 1.0)
+    monkeypatch.setattr(play, "START", 2.0)
+    monkeypatch.setattr(server_check, "START", 2.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(Unchecked) as unchecked:
-        check(program(text), chosen(["state"]))
-    assert str(unchecked.value) == sentence.replace("NAME", program(text).subject)
+        check(shell(text), chosen(["state"]))
+    assert str(unchecked.value) == sentence.replace("NAME", shell(text).subject)
     assert [*tmp_path.iterdir()] == []
 
 
