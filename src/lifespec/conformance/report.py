@@ -24,7 +24,6 @@ from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.testing.trace import Entry
@@ -44,7 +43,6 @@ __all__ += [
 ]
 
 FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
-SECONDS = 3  # digits
 Role = Literal["server", "application", "middleware"]
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
@@ -200,8 +198,7 @@ class Report:
     and without a failure, and `ends` whether its process can end then; None if that is not known.
     `supported` is False if it does not support lifespan, `framework` names the package that lacks
     it.  `obstacle` is why nothing could be checked.  `rows` are the lines of the report that belong
-    to no rule.  `partial` is True if only some cases were chosen, or rules are ignored.  `times`
-    is how many seconds each case took, while others ran beside it.
+    to no rule.  `times` is how many seconds each case took, while others ran beside it.
     """
 
     subject: str
@@ -216,10 +213,7 @@ class Report:
     ends: bool | None = None
     framework: str = ""
     rows: tuple[Row, ...] = ()
-    partial: bool = False
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
-    began: datetime | None = field(default=None, compare=False)
-    seconds: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
         text: str = import_module("lifespec.conformance.text").render(self)  # which imports this
@@ -247,7 +241,7 @@ class Report:
     def without(self, ignored: Collection[str]) -> Report:
         """Return the report without these rules."""
         kept = tuple(each for each in self.findings if each.rule not in ignored)
-        return replace(self, findings=kept, partial=self.partial or kept != self.findings)
+        return replace(self, findings=kept)
 
     @property
     def unchecked(self) -> Fact | None:
@@ -285,7 +279,7 @@ class Report:
 
 def as_json(report: Report, say: Say) -> str:
     """Return the report as a JSON object; `say` words a fact."""
-    times = {name: round(seconds, SECONDS) for name, seconds in report.times.items()}
+    times = {name: round(seconds, 3) for name, seconds in report.times.items()}
     counts = report.counts()
     names = dict.fromkeys(each.case for each in report.findings)
     whole = {
@@ -294,8 +288,6 @@ def as_json(report: Report, say: Say) -> str:
         "subject": {"name": report.subject, "role": report.role},
         "spec": report.spec,
         "strict": report.strict,
-        "began": report.began.isoformat() if report.began else None,
-        "seconds": round(report.seconds, SECONDS),
         "status": report.status,
         "unchecked": _worded(report.unchecked, say) if report.unchecked else None,
         "supported": report.supported,
@@ -358,8 +350,7 @@ def as_junit(report: Report, say: Say) -> str:
     counts = {"tests": len(rows), "failures": tags["failure"], "errors": tags["error"]}
     named = {"name": "".join(map(printable, f"{report.subject}, {report.spec}"))}
     root = ET.Element("testsuites", named | {key: str(count) for key, count in counts.items()})
-    skipped_ = {"skipped": str(tags["skipped"]), "time": f"{report.seconds:.3f}"}
-    suite = ET.SubElement(root, "testsuite", root.attrib | skipped_)
+    suite = ET.SubElement(root, "testsuite", root.attrib | {"skipped": str(tags["skipped"])})
     for rule_id, name, tag, says in rows:
         case = ET.SubElement(suite, "testcase", {"classname": f"lifespec.{rule_id}", "name": name})
         element = ET.SubElement(case, tag, {} if tag == "system-out" else {"message": says})

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -114,14 +112,14 @@ def _check(
     tell: Tell,
     tick: Tick,
 ) -> Report:
-    known, began, clock = cases_for(job.role, job.spec), datetime.now(UTC), time.monotonic()
+    known = cases_for(job.role, job.spec)
     for name in only:
         if name not in known:
             raise unknown("case", name, known, f"lifespec cases --role {job.role}")
     ignored = [*map(known_rule, ignore)]
     chosen = {name: known[name] for name in known if name in (only or known)}
     name = job.subject if isinstance(job.subject, str) else _name(job.subject)
-    report = Report(name, job.spec, role=job.role, strict=strict, partial=bool(only), began=began)  # type: ignore[arg-type]
+    report = Report(name, job.spec, role=job.role, strict=strict)  # type: ignore[arg-type]
     try:
         with ExitStack() as stack:
             results = _results(job, chosen, _player(job, stack, tick), tell)
@@ -136,7 +134,6 @@ def _check(
             for each in _findings(job, case, results[case.name], first)
         ),
         times={name: each.seconds for name, each in results.items() if not isinstance(each, Fact)},
-        seconds=time.monotonic() - clock,
     )
     if job.role == "application":
         serving = results.get(SERVING)

@@ -9,7 +9,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from lifespec.conformance import cases
@@ -156,7 +155,6 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
     for place in ("{app}", "{port}"):
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
-    began, clock_ = datetime.now(UTC), time.monotonic()
     played = _Check(target, tell)
     found = played.run(only)
     left_out = () if played.obstacle else _left_out(target, only)
@@ -167,10 +165,7 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
         role="server",
         obstacle=played.obstacle,
         rows=tuple(Row("left out", each) for each in left_out),
-        partial=any(case not in only for case in chosen()),
         times=played.times,
-        began=began,
-        seconds=time.monotonic() - clock_,
     )
 
 
