@@ -53,7 +53,6 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
     assert report.subject == "shop:Shop.app"
     assert Path("imports").read_text().count("imported") == 1
     assert len(told) == len(check.cases_for("application", "asgi 2.0")) - 1
-    assert report.began is not None
 
 
 def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
