@@ -173,7 +173,7 @@ def _about(arguments: argparse.Namespace) -> int:
 
 
 def _print(text: str) -> int:
-    """Write to standard output, whose reader may have read enough; return the status 0."""
+    """Write to standard output, which may be a closed pipe; return the status 0."""
     encoding = sys.stdout.encoding
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -212,20 +212,20 @@ def _check(arguments: argparse.Namespace) -> int:
 def _interruptible() -> Iterator[None]:
     """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does, unless they are ignored."""
     numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {each: signal.getsignal(each) for each in numbers}
-    heard = {each: handler for each, handler in before.items() if handler != signal.SIG_IGN}
+    old = {each: signal.getsignal(each) for each in numbers}
+    handlers = {each: handler for each, handler in old.items() if handler != signal.SIG_IGN}
 
     def interrupt(number: int, _: object) -> None:
-        for each in heard:
+        for each in handlers:
             signal.signal(each, signal.SIG_IGN)  # while what was started is ended
         raise KeyboardInterrupt(number)
 
     try:
-        for each in heard:
+        for each in handlers:
             signal.signal(each, interrupt)
         yield
     finally:
-        for each, handler in heard.items():
+        for each, handler in handlers.items():
             signal.signal(each, handler)
 
 
@@ -270,10 +270,10 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 def _cases(arguments: argparse.Namespace) -> int:
     words, lines = arguments.words, []
-    wanted = arguments.rule and known_rule(arguments.rule)
+    rule = arguments.rule and known_rule(arguments.rule)
     for case in cases.load():
         names = tuple(dict.fromkeys(each.rule for each in case.expect))
-        if arguments.role in (None, case.role) and wanted in (None, *names):
+        if arguments.role in (None, case.role) and rule in (None, *names):
             lines.append(f"{case.name}  ({words.translate(case.role)})")
             says = words.translate(case.says), words.say(fact("checks", rules=names))
             lines += (f"    {line}" for text in says for line in explain.wrapped(text, WIDTH - 4))

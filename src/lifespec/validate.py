@@ -48,7 +48,7 @@ _OPEN = frozenset(
 
 
 class Event(NamedTuple):
-    """An event: its type, who sends it, and the keys beside `type` with their defaults."""
+    """An event: its type, who sends it, and its keys except `type` with their defaults."""
 
     type: str
     sender: Literal["server", "application"]

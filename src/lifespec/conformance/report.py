@@ -1,7 +1,7 @@
 """The result of a check as data: facts, findings with their verdicts, and the report.
 
 A fact is a kind and its parts.  `text` has the sentence of each kind in every language, so that
-nothing here holds a sentence, and nobody has to read one to know what was found.
+nothing here has a sentence, and programs need not read one.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Report:
     and without a failure, and `ends` whether its process can end then; None if that is not known.
     `supported` is False if it does not support lifespan, `framework` names the package that lacks
     it.  `obstacle` is why nothing could be checked.  `rows` are the lines of the report that belong
-    to no rule.  `times` is how many seconds each case took, while others ran beside it.
+    to no rule.  `times` is how many seconds each case took, while others ran.
     """
 
     subject: str

@@ -78,10 +78,10 @@ class Source(NamedTuple):
 class Rule:
     """A table of rules.toml; `line` is where it begins.
 
-    `boxes` maps groups of specifications to their sentence: () is the main one, `unspecified` the
-    specifications that do not state the rule, whose sentence says what lifespec does.  `page` has
-    the boxes.  `hint` names the usual cause if the rule is broken, and the fix, `hint_middleware`
-    does so for middleware that breaks a rule of others.
+    `boxes` maps groups of specifications to their sentence: () is the main one, `unspecified` are
+    the specifications that do not state the rule, and their sentence says what lifespec does.
+    `page` has the boxes.  `hint` names the most frequent cause if the rule is broken, and the fix;
+    `hint_middleware` does so for middleware that breaks a rule of others.
     """
 
     rule_id: str
@@ -185,7 +185,7 @@ def specs_of(value: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-# ---- what is said of a rule ---------------------------------------------------------------------
+# ---- descriptions of a rule ---------------------------------------------------------------------
 
 
 def names(

@@ -1,4 +1,4 @@
-"""The package's data, the words that are translated, and texts of others in sentences of ours."""
+"""The package's data, the translation of words, and texts of others as parts of a sentence."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Unusable(Exception):
 
 
 class _Socket(socket.socket):
-    """A socket whose reads end at a deadline, or when the check is cancelled."""
+    """A socket with reads that end at a deadline, or when the check is cancelled."""
 
     deadline: float
     cancelled: threading.Event
@@ -84,8 +84,8 @@ class Client:
 
     def _body(self, content: bytes) -> Mapping[str, Any] | None:
         found = json.loads(content)
-        ours = isinstance(found, dict) and found.get("probe") == self.name
-        return found if ours else None
+        is_probe = isinstance(found, dict) and found.get("probe") == self.name
+        return found if is_probe else None
 
     def _open(self, limit: float) -> HTTPConnection:
         connection = HTTPConnection("127.0.0.1", self.port)

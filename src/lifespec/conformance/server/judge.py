@@ -1,8 +1,8 @@
 """Judges what was observed in a case: each phrase that a case can expect is a method.
 
 A method returns whether its phrase holds, and a fact about what was observed.  It raises NotJudged
-if the sequence did not come so far that the phrase says anything: so a server is told of the rule
-that it breaks, and not of all that follow.
+if the sequence did not come so far that the phrase says anything: so a report names the rule that a
+server breaks, and not all rules that follow.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 KEY_ERROR = re.compile(r"[\s|]*KeyError: 'message'\s*")
 BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application answers startup
-AT_ONCE = (  # phrases that the call alone shows, whatever follows it
+AT_ONCE = (  # phrases that the call alone shows
     *("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first"),
 )
 
@@ -213,7 +213,7 @@ class Judge:
 
     @property
     def by_itself(self) -> bool:
-        """Whether the process ended without being told to."""
+        """Whether the process ended before it was stopped."""
         return self.seen.ended is not None and self.seen.stopped is None
 
     def line_with(self, text: str) -> str:
@@ -238,8 +238,8 @@ class Judge:
         spec, held = SPECS[self.seen.spec], False
         versions = self.calls[0]["scope"].get(spec.envelope)
         if isinstance(versions, dict) and "!" not in versions:
-            given = dict.fromkeys(spec.optional, "") | versions
-            held = all(isinstance(given.get(key), str) for key in spec.versions)
+            whole = dict.fromkeys(spec.optional, "") | versions
+            held = all(isinstance(whole.get(key), str) for key in spec.versions)
         return _either(held, "versions", key=spec.envelope, value=str(versions))
 
     def scope_state(self) -> Any:
@@ -282,7 +282,7 @@ class Judge:
         return _either(loops, "same-loop")
 
     def lasts(self) -> Outcome:
-        """Hold if the server cancels no call before it is told to stop."""
+        """Hold if the server cancels no call before it is stopped."""
         cancelled = self.lines("cancelled", "lifespan") if self.calls else []
         if any(clock(line) < self.stopped for line in cancelled):
             return _broken("cancelled-early")
@@ -444,7 +444,7 @@ class Judge:
         return _either(self.seen.ended is not None, "end", end=self.end)
 
     def was_stopped(self) -> None:
-        """Raise NotJudged if the process was not told to stop."""
+        """Raise NotJudged if the process was not stopped."""
         if self.seen.stopped is None:
             _skip("not-stopped", end=self.end)
 

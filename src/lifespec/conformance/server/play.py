@@ -129,7 +129,7 @@ class Player:
         until(lambda: not self.running, seconds)
 
     def await_end(self) -> None:
-        """Wait for the end of the process if it was told to stop, or is to end by itself."""
+        """Wait for the end of the process if it was stopped, or is to end by itself."""
         seen = self.seen
         seen.last_action = time.monotonic()
         if self.case.meanwhile[-1].verb != "wait" and (seen.stopped or not self.in_vain):

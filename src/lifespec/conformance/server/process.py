@@ -58,8 +58,8 @@ class Process:
     """A server with the probe as its application, as a context manager.
 
     `command` has the placeholders {app} and {port}, and perhaps {workers}; `script` is what the
-    probe plays in its lifespan.  A subclass may start something else beside it, or deliver requests
-    in another way.
+    probe plays in its lifespan.  A subclass may start another program, too, or deliver requests in
+    another way.
     """
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
@@ -193,7 +193,7 @@ def _free_port() -> int:
 
 @contextlib.contextmanager
 def leaving_none() -> Iterator[None]:
-    """End each process that is started meanwhile and keeps its environment, in whatever session."""
+    """End each process that is started meanwhile and keeps its environment, in any session."""
     mark = os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
     try:
         yield
