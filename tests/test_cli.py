@@ -16,10 +16,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lifespec import cli
-from lifespec.conformance.app import check as app_check
+from lifespec import cli, conformance
 from lifespec.conformance.report import Finding, Report, Verdict, fact
-from lifespec.conformance.server import check as server_check
 
 __all__: list[str] = []
 
@@ -70,9 +68,9 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         asked.append({"subject": subject, "spec": spec, "strict": strict, **more})
         return Report(str(subject), spec, (FOUND,), strict=strict)
 
-    monkeypatch.setattr(app_check, "check_app", check)
-    monkeypatch.setattr(app_check, "check_middleware", check)
-    monkeypatch.setattr(server_check, "check_server", check)
+    monkeypatch.setattr(conformance, "check_app", check)
+    monkeypatch.setattr(conformance, "check_middleware", check)
+    monkeypatch.setattr(conformance, "check_server", check)
     return asked
 
 
@@ -291,7 +289,7 @@ def test_a_signal_interrupts_a_check_and_others_wait_for_its_end(
         finally:
             signal.raise_signal(signal.SIGTERM)  # while what was started is ended
 
-    monkeypatch.setattr(app_check, "check_app", check)
+    monkeypatch.setattr(conformance, "check_app", check)
     assert ended("check", "app", "shop:live") == 128 + signal.SIGTERM
     assert capfd.readouterr() == ("", "lifespec: interrupted\n")
     assert signal.getsignal(signal.SIGTERM) == before
@@ -303,7 +301,7 @@ def test_a_signal_that_is_ignored_stays_so_as_under_nohup(
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     heard: list[Any] = []
     monkeypatch.setattr(
-        app_check,
+        conformance,
         "check_middleware",
         lambda *_, **__: heard.append(signal.getsignal(signal.SIGHUP)),
     )

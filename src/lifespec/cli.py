@@ -14,10 +14,11 @@ import shutil
 import signal
 import sys
 import threading
-from importlib import import_module, metadata, resources
+from importlib import metadata, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lifespec import conformance
 from lifespec.conformance import cases, explain
 from lifespec.conformance.report import (
     Unchecked,
@@ -29,6 +30,7 @@ from lifespec.conformance.report import (
     version,
 )
 from lifespec.conformance.rules import NEWEST, rules
+from lifespec.conformance.server.process import leaving_none
 from lifespec.conformance.text import WIDTH, Words, render
 from lifespec.validate import SPECS
 
@@ -190,11 +192,8 @@ def _print(text: str) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    words, subject = arguments.words, arguments.subject
-    suite = "server" if subject == "server" else "app"
-    check = getattr(import_module(f"lifespec.conformance.{suite}.check"), f"check_{subject}")
-    process = import_module("lifespec.conformance.server.process")
-    with _interruptible(), process.leaving_none(), _progress() as progress:
+    words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
+    with _interruptible(), leaving_none(), _progress() as progress:
         options = vars(arguments) | progress
         report: Report = check(arguments.of, **{name: options[name] for name in arguments.options})
     terminal = sys.stdout.isatty()
