@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.rules import MAIN, Rule, Source, address, names
+from lifespec.conformance.rules import MAIN, Rule, Source, names
+from lifespec.conformance.words import data
 from lifespec.validate import SPECS
 from lifespec_docs.words import mark as _
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
     Translate = Callable[[str], str]
 
-__all__ = ["link", "source_lines", "unspecified"]
+__all__ = ["address", "link", "source_lines", "unspecified"]
 
 
 def link(text: str, url: str) -> str:
@@ -72,3 +75,19 @@ def _owner(source: Source, links: Mapping[str, str], translate: Translate) -> st
     if source.text:
         return translate(_("%s, which follow %s")) % (texts, names([MAIN], translate))
     return texts
+
+
+def address(spec: str, text: str, section: str) -> str:
+    """Return where a section of a specification can be read, or ""."""
+    key = (MAIN, "") if text == "asgi" else (spec, text)
+    return _addresses().get((*key, section), "")
+
+
+@functools.cache
+def _addresses() -> Mapping[tuple[str, str, str], str]:
+    return {
+        (spec, file["text"], section): f"{file['url']}#L{line}"
+        for file in tomllib.loads(data("sections.toml"))["file"]
+        for spec in file["specs"]
+        for section, line in file["lines"].items()
+    }

@@ -1,8 +1,8 @@
 """The rules: what each specification requires, of which role, and at which level.
 
-`data/rules.toml` has a table for each rule, `data/rules.zh.po` its sentences in Chinese, and
-`data/sections.toml` the addresses of the sections.  A sentence contains its level as `{must}`,
-which is filled by the level of the specification, so a sentence is written once.
+`data/rules.toml` has a table for each rule, and `data/rules.zh.po` its sentences in Chinese.  A
+sentence contains its level as `{must}`, which is filled by the level of the specification, so a
+sentence is written once.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ __all__ = [
     "STAGES",
     "Rule",
     "Source",
-    "address",
     "heading",
-    "level_lines",
     "names",
     "read",
     "rules",
@@ -212,16 +210,6 @@ def names(
     )
 
 
-def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
-    """Say which specifications have the rule at which level; those without it come last."""
-    pair = translate(_("%s: %s"))
-    for level in rule.levels:
-        having = [spec for spec in rule.specs if rule.level(spec) == level]
-        yield pair % (translate(level), names(having, translate))
-    if rule.unspecified:
-        yield pair % (translate(BEHAVIOUR), names(rule.unspecified, translate))
-
-
 def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
     """Return the heading of a box: its level, or that it is lifespec's behaviour."""
     if not group:
@@ -246,19 +234,3 @@ def sources(rule: Rule, spec: str, translate: Translate) -> str:
             line = translate(_("%s: %s")) % (translate(level), line)
         found.append(line)
     return translate(_("; ")).join(found)
-
-
-def address(spec: str, text: str, section: str) -> str:
-    """Return where a section of a specification can be read, or ""."""
-    key = (MAIN, "") if text == "asgi" else (spec, text)
-    return _addresses().get((*key, section), "")
-
-
-@functools.cache
-def _addresses() -> Mapping[tuple[str, str, str], str]:
-    return {
-        (spec, file["text"], section): f"{file['url']}#L{line}"
-        for file in tomllib.loads(data("sections.toml"))["file"]
-        for spec in file["specs"]
-        for section, line in file["lines"].items()
-    }
