@@ -59,12 +59,6 @@ def run(folder: Path, *command: str) -> str:
     return ran.stdout
 
 
-def test_the_interpreter_has_nothing_of_ours(tmp_path: Path) -> None:
-    """What a copy imports, it imports from itself or the standard library."""
-    program = "import importlib.util; print(importlib.util.find_spec('lifespec'))"
-    assert run(tmp_path, "-c", program) == "None\n"
-
-
 @pytest.mark.parametrize("name", ALONE)
 def test_it_runs_alone(name: str, tmp_path: Path) -> None:
     """The file loads with -I, in a folder that holds nothing else, and says nothing."""

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from lifespec import validate
 from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
@@ -21,6 +20,7 @@ from lifespec.validate import (
     TRANSITIONS,
     State,
     Violation,
+    lifespan_scope,
     validator,
 )
 
@@ -50,7 +50,7 @@ def test_an_unknown_specification_is_refused_with_all_keys() -> None:
     assert ", ".join(spec.title for spec in SPECS.values()) == titles
     known = "asgi 1.0, asgi 2.0, amgi 1.0, amgi 2.0, pagi 0.3"
     with pytest.raises(ValueError, match=rf"^unknown spec 'asgi' \(choose from {known}\)$"):
-        validate.lifespan_scope("asgi")
+        lifespan_scope("asgi")
     failed = [event for event in EVENTS.values() if event.type.endswith("failed")]
     assert [event.defaults for event in failed] == [{"message": ""}] * 2
 
@@ -73,12 +73,6 @@ def run(call: Awaitable[Any]) -> Any:
     raise RuntimeError("it waits")
 
 
-def offered(spec: str = "asgi 2.0", **more: Any) -> dict[str, Any]:
-    """Return a scope of a specification."""
-    protocol, version = spec.split()
-    return validate.lifespan_scope(f"{protocol} {version}", **more)
-
-
 def event_of(name: str) -> dict[str, str]:
     """Return an event; a failure has a message, which AMGI requires."""
     return {"type": name, **(EVENTS[name].defaults if name in EVENTS else {})}
@@ -90,7 +84,7 @@ class Talk:
     def __init__(self, *happenings: Any, spec: str = "asgi 2.0", **more: Any) -> None:
         self.happenings, self.received, self.sent = list(happenings), [], []
         self.refuses: Any = ()
-        self.scope = offered(spec)
+        self.scope = lifespan_scope(spec)
         self.validated = validator(self.app, **more)
 
     @property
@@ -245,7 +239,7 @@ def test_everything_is_passed_on_unchanged() -> None:
     talk.happenings.append("return")
     talk.validated.app = app
     assert run(talk.validated(talk.scope, talk.receive, talk.send)) is None
-    assert (talk.scope, talk.sent) == (offered(), [{**STARTED, "mine": 1}])
+    assert (talk.scope, talk.sent) == (lifespan_scope("asgi 2.0"), [{**STARTED, "mine": 1}])
     talk = Talk("return")
     assert run(talk.validated(talk.scope, talk.receive, talk.send)) is talk
     talk = Talk(error)
@@ -274,7 +268,7 @@ def test_with_raises_a_violation_is_raised_at_once() -> None:
 def test_the_scopes_of_lifespan_scope_have_no_fault(spec: str, state: bool) -> None:
     workers = [None, 1, 12] if SPECS[spec].workers else [None]
     for worker in workers:
-        talk = Talk("return").run(offered(spec, state=state, worker=worker))
+        talk = Talk("return").run(lifespan_scope(spec, state=state, worker=worker))
         assert talk.rule_ids == ([], [])
 
 
@@ -757,7 +751,7 @@ def refused(*happenings: Any, spec: str) -> Talk:
 
 def offering(spec: str, **more: Any) -> Talk:
     """Offer a scope that is not as it is wanted."""
-    return Talk("return").run({**offered(spec), **more})
+    return Talk("return").run({**lifespan_scope(spec), **more})
 
 
 def requested(*happenings: Any, spec: str, **scope: Any) -> Talk:
@@ -780,7 +774,7 @@ def keyed(spec: str) -> Talk:
 
 def typeless(spec: str) -> Talk:
     """Call with a scope that has no type."""
-    return Talk("return", spec=spec).run({**offered(spec), "type": None})
+    return Talk("return", spec=spec).run({**lifespan_scope(spec), "type": None})
 
 
 def doubled(spec: str) -> Talk:
@@ -851,4 +845,4 @@ def test_arguments_that_are_refused() -> None:
         validator("app")  # type: ignore[arg-type]
     for spec, worker in ("asgi 2.0", 1), ("pagi 0.3", 0):
         with pytest.raises(ValueError, match=f"has no worker {worker}: PAGI counts them from 1"):
-            validate.lifespan_scope(spec, worker=worker)
+            lifespan_scope(spec, worker=worker)
