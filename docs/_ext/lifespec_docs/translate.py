@@ -19,8 +19,6 @@ PAGES, PACKAGE = Path("locales/zh_CN/LC_MESSAGES"), Path("src/lifespec/conforman
 BY_HAND = PAGES / "sphinx.po"  # the words of the theme that Sphinx does not translate
 KEYS = {"says", "keys", "hint", "hint-middleware", "labels", "sentences"}  # of data that have words
 LEVEL = re.compile(r"\{(?:must|should|may)(?: not)?\}")  # is translated by itself
-    r"\{(?:must|should|may)(?: not)?\}"
-)  # in the sentence of a rule, translated apart
 # Without the dates that Babel writes, which would conflict whenever two people translate.
 HEADER = r"""msgid ""
 msgstr ""
