@@ -4,7 +4,8 @@ export PYTHONUTF8 = 1
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 PYTEST = $(RUN) -m pytest -q -n auto --dist worksteal
-MEASURE = PYTHONPATH=src:docs/_ext $(RUN) tests/measure
+MEASURE = PYTHONPATH=src:tests $(RUN) tests/measure
+WITH_MUTMUT = PYTHONPATH=$$(echo build/mutation/lib/*/site-packages) $(RUN)
 ROW = $(if $(ONLY),"$(ONLY)")
 SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
@@ -22,7 +23,8 @@ docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/i
 build/doctrees$(LIVE)/begun: .venv/complete $(shell find docs/_ext -name '*.py')
 	@rm -rf build/doctrees* site; mkdir -p $(@D); touch $@
 build/doctrees$(LIVE)/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
-	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d build/doctrees$(LIVE)/$* docs site/$*
+	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d $(@D)/$* docs site/$* || \
+		{ rm -rf $(@D)/$*; exit 1; }  # pages that were read would not be read again, nor warn again
 	@$(RUN) docs/_ext/lifespec_docs/search.py site/$* && touch $@
 live: build/live/complete  ## build site/ with programs that can be run and edited; needs npm
 	@$(MAKE) --no-print-directory docs LIVE=-live
@@ -52,22 +54,21 @@ translate waiting: .venv/complete  ## renew the Chinese catalogs from the Englis
 	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
-matrix: build/matrix/complete build/matrix/pytest-amgi/complete
-	@$(MEASURE)/run.py build/matrix docs/matrix $(ROW)
+matrix: build/matrix/complete
+	@$(MEASURE)/matrix.py build/matrix docs/matrix $(ROW)
 loglines: build/matrix/complete
 	@$(MEASURE)/loglines.py build/matrix docs/matrix/loglines.json $(ROW)
-hosts: build/hosts/complete build/matrix/complete
-	@$(MEASURE)/hosts.py build/hosts/bin docs/matrix/hosts.json $(ROW)
-frameworks middleware: %: build/%/complete
-	@$(MEASURE)/$@.py build/$@/bin/python docs/matrix/$@.json $(ROW)
+hosts: build/matrix/complete
+frameworks middleware hosts: %: build/%/complete
+	@$(MEASURE)/$@.py build/$@ docs/matrix/$@.json $(ROW)
 bench: .venv/complete  ## measure the speed; on other Pythons too, after make pythons; ten minutes
-	@$(MEASURE)/bench.py --into docs/matrix/bench.json $(wildcard build/python-*/bin/python)
+	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions
 	@$(RUN) tests/every/exhaustive.py $(N)
 mutation: build/mutation/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
-	@export PYTHONPATH=$$(echo build/mutation/lib/*/site-packages); $(RUN) -m mutmut run; $(RUN) -m mutmut results
-mutants: .venv/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
-	@$(RUN) tests/measure/mutants.py $(N)
+	@$(WITH_MUTMUT) -m mutmut run; $(WITH_MUTMUT) -m mutmut results
+mutants: build/mutation/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
+	@$(WITH_MUTMUT) tests/measure/mutants.py $(N)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
 lock:  ## resolve the locks in .ci anew, on the oldest Python
@@ -77,10 +78,9 @@ clean:  ## remove all that was built
 
 # what is measured is the newest: make clean, or rm -r build/matrix, and it is installed anew
 build/%/complete: pyproject.toml .venv/complete
-	@echo "build/$*: installing the group $(subst /,-,$*) of pyproject.toml, once"
+	@echo "build/$*: installing the group $* of pyproject.toml, once"
 	@rm -rf build/$*; $(RUN) -m venv --without-pip build/$*
-	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $(subst /,-,$*)) && touch $@
-build/matrix/pytest-amgi/complete: build/matrix/complete
+	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $*) && touch $@
 build/live/complete: Makefile
 	@rm -rf build/live; mkdir -p build/live; cd build/live; npm pack --silent pyodide@314.0.7 >/dev/null; \
 		echo "$(PYODIDE_SHA512)  pyodide-314.0.7.tgz" | sha512sum --check --quiet && tar --extract --gzip --file pyodide-314.0.7.tgz

@@ -10,7 +10,7 @@ import sys
 import tomllib
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -139,6 +139,21 @@ def _plain_dict(
         doc += ["", ":rtype: :py:class:`dict`\\ \\[:py:class:`str`, :py:data:`~typing.Any`]"]
 
 
+def _public_signature(_app: Sphinx, function: Any, _bound: bool) -> None:  # noqa: FBT001
+    """Show the value of a constant, and leave out the hooks with which the command counts cases."""
+    signature = getattr(function, "__signature__", None)  # with defaults as written
+    if not signature:
+        return
+    shown = []
+    for each in signature.parameters.values():
+        default = repr(each.default)
+        if default.isupper():
+            shown.append(each.replace(default=function.__globals__[default]))
+        elif not default.startswith("lambda"):
+            shown.append(each)
+    function.__signature__ = signature.replace(parameters=shown)
+
+
 def _draw_facts(_app: Sphinx, config: Config) -> None:
     """Give pages the facts, whose lists have the comma of their language."""
     config.myst_substitutions = facts("、" if config.language == "zh_CN" else ", ")
@@ -146,5 +161,6 @@ def _draw_facts(_app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> None:
     """Come before sphinx-autodoc-typehints, which then says nothing of it."""
+    app.connect("autodoc-before-process-signature", _public_signature, priority=600)
     app.connect("autodoc-process-docstring", _plain_dict, priority=400)
     app.connect("config-inited", _draw_facts)

@@ -29,7 +29,7 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
-# Real servers and brokers, type checkers, what measures, and what wants a processor for itself.
+# Real servers, type checkers, what measures, and what wants a processor for itself.
 SLOW = {"measure", "real", "typing"}
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
 # Coverage is of the tests of src alone, and without `every`, which would take four times as long.

@@ -3,24 +3,34 @@
 import asyncio
 import contextlib
 import os
+import random
 import re
 import signal
 import socket
 import sys
+import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-__all__ = ["asked", "free_port", "said", "uvicorn"]
+from serving import Program
+
+__all__ = ["asked", "free_port", "said", "served", "uvicorn"]
 
 LIMIT = 60.0  # seconds; nothing takes ten
 
 
+BELOW = range(10240, 32768)  # below the ports that a system gives to connections
+PORTS = iter(random.sample(BELOW, len(BELOW)))
+
+
 def free_port() -> int:
-    """Return a port on which nobody listens."""
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        return int(bound.getsockname()[1])
+    """Return a port on which nobody listens, each one once: servers start side by side."""
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("no port of 127.0.0.1 is free")
 
 
 def asked(port: int) -> str | None:
@@ -33,6 +43,23 @@ def asked(port: int) -> str | None:
         return f"{error.code} {error.read().decode()}"
     except OSError:
         return None
+
+
+def served(
+    command: Sequence[str], place: Path, port: int, *, shows: str = "", **environment: str
+) -> tuple[str | None, str]:
+    """Run a server until it answers and shows something, then stop it; return answer and log."""
+    with Program(command, place, PYTHONUNBUFFERED="1", **environment) as program:
+        answer, end = None, time.monotonic() + LIMIT
+        while answer is None and not program.over and time.monotonic() < end:
+            time.sleep(0.1)
+            answer = asked(port)
+        second = time.monotonic() + 1  # in which an application can crash
+        while shows not in "\n".join(program.lines) and time.monotonic() < second:
+            time.sleep(0.1)
+        program.process.send_signal(signal.SIGTERM)
+        program.wait(LIMIT)
+    return answer, "\n".join(program.lines)
 
 
 @contextlib.asynccontextmanager

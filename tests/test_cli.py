@@ -318,7 +318,7 @@ def test_a_signal_that_is_ignored_stays_so_as_under_nohup(
 def test_cases_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
     assert ended("cases", "--role", "server", "--rule", "return-value-ignored") == 0
     assert capfd.readouterr().out == (
-        "returns-a-value  (server)\n"
+        "returns-a-value · server\n"
         "    The application answers shutdown and returns a value that looks like an\n"
         "    answer.\n"
         "    checks return-value-ignored\n"

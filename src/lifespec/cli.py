@@ -273,7 +273,7 @@ def _cases(arguments: argparse.Namespace) -> int:
     for case in cases.load():
         names = tuple(dict.fromkeys(each.rule for each in case.expect))
         if arguments.role in (None, case.role) and rule in (None, *names):
-            lines.append(f"{case.name}  ({words.translate(case.role)})")
+            lines.append(f"{case.name} · {words.translate(case.role)}")
             says = words.translate(case.says), words.say(fact("checks", rules=names))
             lines += (f"    {line}" for text in says for line in explain.wrapped(text, WIDTH - 4))
     return _print("".join(f"{line}\n" for line in lines))

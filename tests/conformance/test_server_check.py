@@ -19,7 +19,6 @@ from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import play
 from lifespec.conformance.server.check import Target, check, check_server, chosen
 from lifespec.conformance.server.play import Observation
-from lifespec.conformance.server.process import Process
 from lifespec.testing.trace import Entry
 from sights import line, saw
 
@@ -137,15 +136,18 @@ def left_out(report: Report) -> list[tuple[str, int]]:
     ],
 )
 def test_two_workers_are_given_to_the_command(
-    command: tuple[str, ...], workers: str, case: str, wanted: list[str]
+    command: tuple[str, ...],
+    workers: str,
+    case: str,
+    wanted: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Fails(Target):
-        @staticmethod
-        def process(command: Sequence[str], *_: object) -> Process:
-            raise Unchecked(fact("text", text=" ".join(command)))
+    def start(command: Sequence[str], *_: object) -> None:
+        raise Unchecked(fact("text", text=" ".join(command)))
 
+    monkeypatch.setattr(server_check, "Process", start)
     with pytest.raises(Unchecked, match=f"^{re.escape(' '.join(wanted))}$"):
-        Fails(command, workers=workers).play(*chosen([case]), threading.Event())
+        target(*command, workers=workers).play(*chosen([case]), threading.Event())
 
 
 def test_without_workers_their_cases_are_not_played() -> None:
@@ -278,10 +280,10 @@ def test_a_message_sequence_is_of_the_first_lifespan_with_all_requests() -> None
 def test_what_does_not_apply_to_a_target_is_skipped_with_its_reason() -> None:
     class Limited(Shows):
         def not_applicable(self, name: str) -> Fact | None:
-            return fact("no-port") if name in ("interrupted", "startup-sent") else None
+            return fact("idle") if name in ("interrupted", "startup-sent") else None
 
     found = check(Limited(SERVER), chosen(["interrupted", "well-behaved-loop"]))
     assert [(each.rule, each.verdict, each.kind) for each in found.findings][:2] == [
-        ("shutdown-sent", "skip", "no-port"),
-        ("startup-sent", "skip", "no-port"),
+        ("shutdown-sent", "skip", "idle"),
+        ("startup-sent", "skip", "idle"),
     ]

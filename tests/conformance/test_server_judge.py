@@ -81,7 +81,6 @@ one call                  broken  called, called
 one call                  broken  called, request pid=2
 one call                  broken  request
 lifespan scope            holds   called, request
-lifespan scope            holds   called, message
 lifespan scope            broken  lifecycle
 lifespan scope            skip    request
 """
@@ -98,7 +97,6 @@ LINES = {  # the words of COURSE
     "request": [HTTP],
     "response": ["returned http"],
     "no-response": ["cancelled http"],
-    "message": ["called message"],
     "lifecycle": ["called lifecycle"],
 }
 

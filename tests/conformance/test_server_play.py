@@ -11,7 +11,6 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
 from lifespec.conformance.server import play as playing
-from lifespec.conformance.server.client import Knock
 from lifespec.conformance.server.play import Observation, Player, steps
 from lifespec.conformance.server.process import Process
 
@@ -46,10 +45,9 @@ def player(
     of: Case,
     command: list[str] = SERVER,
     limit: float = LIMIT,
-    process: type[Process] = Process,
 ) -> Player:
     """Return what plays a case with a server."""
-    started = process(command, steps(of.script), of.workers)
+    started = Process(command, steps(of.script), of.workers)
     return Player(started, Observation(of, timeout=limit), threading.Event())
 
 
@@ -136,20 +134,6 @@ def test_a_request_is_open_until_it_is_released() -> None:
 def test_a_knock_is_answered_or_refused() -> None:
     seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
     assert seen.knocks[1:] == ["answered", "refused"]
-
-
-class Portless(Process):
-    """A server that takes its requests otherwise."""
-
-    def knock(self, _limit: float) -> Knock | None:
-        return None
-
-
-def test_a_server_without_a_port_is_not_connected_to() -> None:
-    knocks = case(["converse"], ["request /", "knock", "stop"])
-    seen = player(knocks, process=Portless).play()
-    assert seen.answers[0].body
-    assert seen.knocks == []
 
 
 def test_a_server_whose_port_is_in_use_ends_and_is_not_stopped() -> None:

@@ -245,19 +245,6 @@ async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
     await task
 
 
-async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
-    own = {"colour": "green"}
-    await stage.call("message", payload=b"/set/taste/sweet?7", state=own)
-    await stage.call("message")
-    assert stage.sent == [{"type": "message.ack"}] * 2
-    called, answered, _, _, another, _ = stage.log
-    assert (called["path"], called["state"]) == ("/set/taste/sweet", {"colour": "green"})
-    assert (answered["kind"], answered["query"]) == ("answered", ["7"])
-    assert answered["body"]["state"] == {"colour": "green"}
-    assert own == {"colour": "green", "taste": "sweet"}
-    assert (another["kind"], another["query"]) == ("answered", [])
-
-
 async def test_other_scopes_are_refused(stage: Stage) -> None:
     with pytest.raises(probe.Failure, match="unheard"):
         await stage.call("lifespec.unheard")

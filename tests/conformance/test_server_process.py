@@ -36,8 +36,8 @@ def alive(pid: int) -> bool:
 
 def test_a_server_is_started_and_stopped() -> None:
     with Process(SERVER, [["converse", None]]) as server:
-        assert until(lambda: server.request("/", 1.0).body, LIMIT)
-        assert server.request("/look", LIMIT).path == "/look"
+        assert until(lambda: server.client.request("/", 1.0).body, LIMIT)
+        assert server.client.request("/look", LIMIT).path == "/look"
         assert (server.status, server.left()) == (None, set())
         server.signal(signal.SIGTERM)
         assert until(lambda: server.status is not None, LIMIT)

@@ -11,16 +11,10 @@ from typing import Any, Self
 
 __all__ = ["CONTROL", "SHIFT", "Browser"]
 
-COMMAND = (
-    "chromium",
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-    "--remote-debugging-pipe",
-)
+COMMAND = [
+    "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--no-first-run", "--remote-debugging-pipe",
+]  # fmt: skip
 KEYS = {
     "Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40,
     "a": 65, "z": 90, "/": 191,
@@ -53,8 +47,7 @@ class Browser:
         )
         for each in (commands, answers, *theirs):
             os.close(each)
-        self._rest = b""
-        self._number = 0
+        self._rest, self._number = b"", 0
         self._session: str | None = None
         self.requests: list[str] = []
         self.failures: list[str] = []
@@ -75,20 +68,16 @@ class Browser:
 
     def send(self, method: str, **parameters: Any) -> dict[str, Any]:
         """Send a command and return its result."""
-        number = self._write(self._session, method, parameters)
+        self._number += 1
+        number = self._number
+        message = {"id": number, "method": method, "params": parameters}
+        session = {"sessionId": self._session} if self._session else {}
+        os.write(self._to, json.dumps(message | session).encode() + b"\0")
         while (answer := self._read()).get("id") != number:
             self._note(answer)
         if "error" in answer:
             raise RuntimeError(f"{method}: {answer['error']['message']}")
         return answer["result"]  # type: ignore[no-any-return]
-
-    def _write(self, session: str | None, method: str, parameters: dict[str, Any]) -> int:
-        self._number += 1
-        message = {"id": self._number, "method": method, "params": parameters}
-        if session:
-            message["sessionId"] = session
-        os.write(self._to, json.dumps(message).encode() + b"\0")
-        return self._number
 
     def _read(self) -> dict[str, Any]:
         until = time.monotonic() + LIMIT
@@ -112,13 +101,8 @@ class Browser:
 
     def width(self, pixels: int) -> None:
         """Make the window this wide."""
-        self.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=pixels,
-            height=800,
-            deviceScaleFactor=1,
-            mobile=False,
-        )
+        size = {"width": pixels, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+        self.send("Emulation.setDeviceMetricsOverride", **size)
 
     def press(self, key: str, modifiers: int = 0) -> None:
         """Press a key, and let it go."""
@@ -138,13 +122,8 @@ class Browser:
 
     def run(self, script: str) -> Any:
         """Run an expression in the page; a promise is awaited; return its value."""
-        result = self.send(
-            "Runtime.evaluate",
-            expression=script,
-            returnByValue=True,
-            awaitPromise=True,
-            userGesture=True,
-        )
+        how = dict.fromkeys(["returnByValue", "awaitPromise", "userGesture"], True)
+        result = self.send("Runtime.evaluate", expression=script, **how)
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"]["exception"]["description"])
         return result["result"].get("value")

@@ -1,12 +1,13 @@
-"""What tests of the built site share: the site, a server for it and a browser."""
+"""What tests of the pages share: the built site, a server for it, a browser, and sample pages."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from browser import Browser
-from hosting import hosted
-from published import site
+from published import hosted, site
+from samples import Sample
 
 
 @pytest.fixture(scope="session", name="site")
@@ -27,3 +28,19 @@ def browser() -> Iterator[Browser]:
     """Start one browser for all of it."""
     with Browser() as started:
         yield started
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Iterator[Callable[..., Sample]]:
+    """Return what builds pages, which are given as texts by file."""
+    built: list[Sample] = []
+
+    def build(pages: dict[str, str], **configuration: Any) -> Sample:
+        for name, text in pages.items():
+            (tmp_path / name).write_text(text, "utf-8")
+        built.append(Sample(tmp_path, **configuration))
+        return built[-1]
+
+    yield build
+    for each in built:
+        each.app.cleanup()

@@ -1,22 +1,14 @@
 """What Sphinx draws of the blocks that pytest runs."""
 
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from textwrap import indent
 
-from bs4 import BeautifulSoup
+import pytest
+from samples import Sample
 
 from lifespec_docs.blocks import joined
 from lifespec_pages.page import Block
 
-EXT = Path(__file__).resolve().parents[2] / "docs" / "_ext"
-CONF = f"""\
-import sys
-sys.path.insert(0, {str(EXT)!r})
-extensions = ["myst_parser", "lifespec_docs.blocks"]
-myst_enable_extensions = ["attrs_block", "colon_fence"]
-html_theme = "basic"
-"""
 PAGE = """\
 # Title
 
@@ -45,18 +37,13 @@ Text.
 """
 
 
-def test_a_page_draws_its_blocks_and_runs_nothing(tmp_path: Path) -> None:
+def test_a_page_draws_its_blocks_and_runs_nothing(build: Callable[..., Sample]) -> None:
     """The page of the command line has no ✓."""
-    (tmp_path / "conf.py").write_text(CONF)
-    (tmp_path / "a.py").write_text("a = 1\n")
-    (tmp_path / "index.md").write_text(f"{PAGE}\n```{{toctree}}\ncommand-line\n```\n")
-    (tmp_path / "command-line.md").write_text(PAGE)
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", str(tmp_path), str(tmp_path / "out")]
-    subprocess.run(command, check=True, timeout=120)
-    page, other = (
-        BeautifulSoup((tmp_path / "out" / f"{name}.html").read_text(), "html.parser")
-        for name in ("index", "command-line")
-    )
+    tree = "\n```{toctree}\ncommand-line\n```\n"
+    files = {"index.md": PAGE + tree, "command-line.md": PAGE, "a.py": "a = 1\n"}
+    site = build(files, extensions=["myst_parser", "lifespec_docs.blocks"])
+    assert site.warnings == ""
+    page, other = site.page(), site.page("command-line")
     assert [each.text for each in page.select("details.check > summary")] == ["✓"]
     (check,) = page.select("details.check")
     assert 'assert "a" < "b"' in check.text
@@ -66,8 +53,7 @@ def test_a_page_draws_its_blocks_and_runs_nothing(tmp_path: Path) -> None:
     assert [each.text for each in page.select("details.folded > summary")] == ["A title"]
     assert other.select("details.folded")
     assert not other.select("details.check")
-    program = (tmp_path / "out" / "_programs" / "index.py").read_text()
-    assert "never run by Sphinx" in program
+    assert "never run by Sphinx" in site.text("_programs/index.py")
 
 
 def test_the_programs_of_a_page_go_on_after_an_exception_that_it_shows() -> None:
@@ -78,3 +64,14 @@ def test_the_programs_of_a_page_go_on_after_an_exception_that_it_shows() -> None
         "import traceback\n\n\na = 1\ntry:\n    raise ValueError\n"
         "except Exception:\n    traceback.print_exc()\n\n\nprint(a)\n"
     )
+
+
+@pytest.mark.parametrize(("language", "text"), [("en", "seen"), ("zh_CN", "看见")])
+def test_a_chinese_output_takes_the_place_of_the_other_on_chinese_pages(
+    build: Callable[..., Sample], language: str, text: str
+) -> None:
+    shell = "{.real}\n```sh\na\n```\n```{output}\nseen\n```\n```{output} zh\n看见\n```\n"
+    files = {"index.md": f"# A\n\n- b\n\n{indent(shell, '  ')}"}
+    site = build(files, extensions=["myst_parser", "lifespec_docs.blocks"], language=language)
+    assert site.warnings == ""
+    assert [each.text.strip() for each in site.page().select("pre")] == ["a", text]

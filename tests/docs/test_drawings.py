@@ -4,16 +4,14 @@ import re
 from collections.abc import Callable
 from io import BytesIO
 from itertools import combinations
-from typing import Any
 from unicodedata import east_asian_width
 from xml.etree import ElementTree as ET
 
 import pytest
 from babel.messages.pofile import read_po
 
-from lifespec.validate import TRANSITIONS, Step
+from lifespec.validate import TRANSITIONS
 from lifespec_docs.drawings import PICTURES
-from lifespec_docs.drawings.states import drawn
 from lifespec_docs.words import ROOT, catalogs
 
 __all__: list[str] = []
@@ -69,20 +67,6 @@ def test_each_step_that_breaks_no_rule_is_drawn() -> None:
         if not step.rule
     }  # fmt: skip
     assert {tuple(each.split()) for each in re.findall(r'data-step="(.*?)"', svg)} == steps
-    assert drawn({"called": {"raise": Step("gone", "a-rule")}, "gone": {}}, str).count("step=") == 0
-
-
-@pytest.mark.parametrize(
-    ("table", "sentence"),
-    [
-        ({"asleep": {}}, "has no place for the state 'asleep'"),
-        ({"called": {"lifespan.shutdown": Step("stopping")}}, "no way from 'called' to 'stopping'"),
-        ({"called": {"raise": Step("gone")}}, "no way from 'called' to 'gone'"),
-    ],
-)
-def test_a_step_without_a_place_is_a_fault(table: Any, sentence: str) -> None:
-    with pytest.raises(ValueError, match=sentence):
-        drawn(table, str)
 
 
 def test_each_picture_stands_on_a_page() -> None:

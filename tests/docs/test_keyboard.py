@@ -42,17 +42,6 @@ def test_what_has_the_focus_is_seen(browser: Browser, address: str, page: str, w
     assert hidden == []
 
 
-def test_the_first_stop_leads_past_the_navigation(browser: Browser, address: str) -> None:
-    browser.width(1280)
-    browser.open(f"{address}/en/protocol.html")
-    browser.press("Tab")
-    assert browser.run(f"{FOCUSED}.className").startswith("skip-to-content")
-    browser.press("Enter")
-    assert browser.until("location.hash") == "#furo-main-content"
-    browser.press("Tab")
-    assert browser.run(f"!!{FOCUSED}.closest('article')")
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_slash_leads_to_the_search(browser: Browser, address: str, width: int) -> None:
     """The field can be seen, and takes a slash like any other letter."""

@@ -73,13 +73,3 @@ def unknown(page: str) -> set[str]:
 def test_each_name_of_a_page_exists(page: Path) -> None:
     found = unknown(page.read_text("utf-8"))
     assert not found, f"{page.relative_to(ROOT)}: correct {found}, or give a reason in EXCEPTIONS"
-
-
-def test_a_name_that_is_misspelled_is_found() -> None:
-    page = "Set `start_timeot`, not `--startup_timeout`.\n```python\nmy_pool = 1\n```\n`my_pool`"
-    assert unknown(page) == {"start_timeot"}
-
-
-def test_each_exception_is_needed() -> None:
-    text = " ".join(page.read_text("utf-8") for page in PAGES)
-    assert [name for name in EXCEPTIONS if name not in words(text)] == []

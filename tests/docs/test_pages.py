@@ -1,16 +1,36 @@
-"""The programs of the README, and those that a page offers as one file."""
+"""The pages: their programs as one file, their facts, their entries and their words."""
 
+import gettext
+import inspect
+import json
+import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from published import ROOT
 
+from lifespec import Lifespan
+from lifespec.server import TABLE
 from lifespec_docs.blocks import joined, programs
+from lifespec_docs.facts import facts
+from lifespec_docs.tables import environment
+from lifespec_docs.views import tables
+from lifespec_docs.views.subjects import KEYS, slug
 from lifespec_pages.page import blocks
 from lifespec_pages.runner import TRACEBACK, run
 from lifespec_pages.sandbox import Namespace
 
-PAGES = [page for page in sorted((ROOT / "docs").glob("*.md")) if programs(page)]
+__all__: list[str] = []
+
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+COMMAND = re.compile(r"^lifespec (?:check|explain|cases)\b(?!.*--help)", re.MULTILINE)
+PROGRAMS = [page for page in PAGES if programs(page)]
+
+
+# -- programs --
 
 
 def printed(source: str) -> list[str]:
@@ -34,8 +54,79 @@ def test_the_programs_of_the_readme_print_what_it_shows() -> None:
         run(block, namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.stem)
 def test_the_programs_of_a_page_run_as_one_file(page: Path) -> None:
     """A reader of the file sees all that the page shows; tracebacks go to standard error."""
     shown = "\n".join((each.output or "").partition(TRACEBACK)[0] for each in programs(page))
     assert printed(joined(programs(page))) == lines(shown)
+
+
+def test_what_the_command_prints_stands_in_both_languages() -> None:
+    shown = Counter(
+        f"{page.name}:{block.line}"
+        for page in PAGES
+        for block in blocks(page, page.name)
+        if block.kind == "process" and block.output and COMMAND.search(block.source)
+    )
+    assert set(shown.values()) == {2}, shown
+
+
+def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row of server.TABLE is taken by a program of the page."""
+    met: set[tuple[str, str]] = set()
+    happened = Lifespan._on
+
+    def noted(self: Any, what: str, *rest: Any, **more: Any) -> bool:
+        met.add((self.phase, what))
+        return happened(self, what, *rest, **more)
+
+    monkeypatch.setattr(Lifespan, "_on", noted)
+    namespace = Namespace()
+    for block in blocks(DOCS / "edge-cases.md", "docs/edge-cases.md"):
+        run(block, namespace)
+    namespace.close()
+    rows = {(phase, what) for phase in TABLE for what in TABLE[phase]}
+    exits = {(phase, "exited") for phase in TABLE}  # one case: tests/limits has each phase
+    assert rows - exits <= met
+    assert exits & met
+
+
+# -- facts --
+
+FACTS = facts(", ")
+NAMED = re.compile(r"(?<!`)\{\{ (.*?) \}\}")
+
+
+@pytest.mark.parametrize(
+    "file", [*PAGES, *ROOT.glob("locales/*/LC_MESSAGES/*.po")], ids=lambda path: path.name
+)
+def test_each_fact_of_a_file_exists(file: Path) -> None:
+    assert {*NAMED.findall(file.read_text("utf-8"))} <= {*FACTS}
+
+
+def test_a_fact_is_what_the_code_and_the_records_have() -> None:
+    grace = inspect.signature(Lifespan).parameters["grace"].default
+    assert float(FACTS["default Lifespan.grace"]) == grace
+    assert FACTS["default Lifespan.startup_timeout"] == "`None`"
+    assert FACTS["message lifespan.startup.failed"] == '`""`'
+    assert re.fullmatch(r"\d+\.\d+\.\d+", FACTS["version uvicorn"])
+    name = "seen completes-twice startup-answered-once pass"
+    assert facts("、")[name] == FACTS[name].replace(", ", "、")
+    assert "gunicorn (uvicorn-worker)" in FACTS[name]
+
+
+# -- frameworks and hosts --
+
+
+def names(record: str) -> set[str]:
+    rows = json.loads((DOCS / "matrix" / f"{record}.json").read_text("utf-8"))["subjects"]
+    return {row[KEYS[record]] for row in rows}
+
+
+@pytest.mark.parametrize("record", KEYS)
+def test_each_name_has_its_page_and_each_answer_its_words(record: str) -> None:
+    """A page that is missing is a dead link, and one that is left over cannot be drawn."""
+    assert {each.stem for each in (DOCS / record).glob("*.md")} == {*map(slug, names(record))}
+    draw = environment(gettext.NullTranslations()).get_template("profile.md").render
+    for name in names(record):
+        assert name in draw(tables()["profile"](record, name))

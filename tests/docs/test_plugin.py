@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_pages import plugin, runner, sandbox
+from lifespec_pages import plugin, runner
 
 pytest_plugins = ["pytester"]
 assert plugin  # is loaded here: a run inside of a test shares our modules
@@ -55,20 +55,14 @@ def test_the_blocks_of_a_page_share_names_output_and_a_virtual_clock(run: Run) -
 
 
 def test_each_wrong_output_is_told_at_its_line_and_the_page_goes_on(run: Run) -> None:
-    page = (
-        python("a = 1\nprint(a)\nprint(2)", "1\nthree")
-        + python("print(a)")
-        + python("print(a)", "1")
-    )
+    page = python("a = 1\nprint(a)\nprint(2)", "1\nthree") + python("print(a)")
+    page += python("print(a)", "1")
     result = run(page + "```pycon\n>>> a\n5\n>>> 6\n6\n>>> 7\n```\n")
     result.assert_outcomes(passed=1, failed=3)
-    text = said(result)
-    assert (
-        "docs/page.md:8: the output (+) is not the one on the page (-)\n  1\n- three\n+ 2\n" in text
-    )
-    assert "docs/page.md:14: the output (+) is not the one on the page (-)\n+ 1\n" in text
-    assert "docs/page.md:24: the output (+) is not the one on the page (-)\n- 5\n+ 1\n" in text
-    assert "docs/page.md:28: the output (+) is not the one on the page (-)\n+ 7\n" in text
+    told = {8: "  1\n- three\n+ 2\n", 14: "+ 1\n", 24: "- 5\n+ 1\n", 28: "+ 7\n"}
+    for line, shown in told.items():
+        sentence = f"docs/page.md:{line}: the output (+) is not the one on the page (-)\n{shown}"
+        assert sentence in said(result)
 
 
 def test_an_exception_is_told_with_its_line_and_so_is_what_depends_on_it(run: Run) -> None:
@@ -92,10 +86,8 @@ def test_a_traceback_is_an_output_without_its_frames(run: Run) -> None:
 def test_pytest_explains_a_failed_check_with_its_line(run: Run) -> None:
     result = run(check("a = 1\nassert await outcome_of(application()) == 'crashed'", "trio"))
     result.assert_outcomes(failed=1)
-    wanted = (
-        "docs/page.md:3: what stands above this check is not true, on trio: assert 'complete' == "
-    )
-    assert wanted in said(result)
+    told = "docs/page.md:3: what stands above this check is not true, on trio: assert 'complete' =="
+    assert told in said(result)
 
 
 @pytest.mark.parametrize(
@@ -137,19 +129,15 @@ def test_a_block_that_neither_runs_nor_says_so_is_refused(run: Run) -> None:
 
 
 def test_what_is_shown_only_is_no_block(run: Run) -> None:
-    page = (
-        "{.not-run}\n```python\n1 / 0\n```\n\n{.not-run}\n````text\n```python\n1 / 0\n```\n````\n"
-    )
+    page = "{.not-run}\n```python\n1 / 0\n```\n\n"
+    page += "{.not-run}\n````text\n```python\n1 / 0\n```\n````\n"
     page += "```sh\nexit 1\n```\n```toml\na = 1\n```\n"
     assert run(page).ret == pytest.ExitCode.NO_TESTS_COLLECTED
 
 
 def test_blocks_are_found_in_lists_and_directives(run: Run) -> None:
-    page = (
-        "1. One\n\n   ```python\n   a = 1\n   ```\n\n:::{folded} Two\n"
-        + python("print(a)", "1")
-        + ":::\n"
-    )
+    page = "1. One\n\n   ```python\n   a = 1\n   ```\n\n:::{folded} Two\n"
+    page += python("print(a)", "1") + ":::\n"
     page += "```{framework} x\nText.\n```\nTerm\n: It is.\n\n  ```{check}\n  assert a == 1\n  ```\n"
     run(page).assert_outcomes(passed=3)
 
@@ -166,13 +154,9 @@ def test_checks_of_restructured_text_run(run: Run) -> None:
 def test_new_outputs_are_written_and_checks_are_not(
     run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:
-    page = (
-        python("print(1)\nprint()\nprint(2)", "old\nold\nold")
-        + "- a\n\n  ```python\n  print(3)\n  ```\n\n"
-    )
-    page += (
-        "```pycon\n>>> 4\n5\n>>> 6\n```\n\n" + python("raise OSError('a')", "b") + check("assert 0")
-    )
+    end = python("raise OSError('a')", "b") + check("assert 0")
+    page = python("print(1)\nprint()\nprint(2)", "old\nold\nold")
+    page += "- a\n\n  ```python\n  print(3)\n  ```\n\n```pycon\n>>> 4\n5\n>>> 6\n```\n\n" + end
     result = run(page, "--update", *options)
     result.assert_outcomes(passed=3, failed=2)
     assert "page.md: 4 new outputs were written" in said(result)
@@ -180,9 +164,7 @@ def test_new_outputs_are_written_and_checks_are_not(
     assert text == (
         python("print(1)\nprint()\nprint(2)", "1\n\n2")
         + "- a\n\n  ```python\n  print(3)\n  ```\n  ```{output}\n  3\n  ```\n\n"
-        + "```pycon\n>>> 4\n4\n>>> 6\n6\n```\n\n"
-        + python("raise OSError('a')", "b")
-        + check("assert 0")
+        + f"```pycon\n>>> 4\n4\n>>> 6\n6\n```\n\n{end}"
     )
     run(text).assert_outcomes(passed=3, failed=2)
 
@@ -195,9 +177,8 @@ def test_a_process_finds_the_files_that_are_named_or_shown(
     page += "{.real .beside}\n" + python("import shop, other\nprint(shop.a + other.b)", "3")
     page += "{.real}\n```sh\nls *.py\npython -c 'import shop; print(shop.a)'\nexit 0\n```\n"
     page += "```{output}\nexample.py\nshop.py\n1\n```\n\n"
-    page += "{.real .pytest}\n" + python(
-        "def test_a():\n    assert 1 == 2", "assert 1 == 2\n1 failed"
-    )
+    page += "{.real .pytest}\n"
+    page += python("def test_a():\n    assert 1 == 2", "assert 1 == 2\n1 failed")
     run(page).assert_outcomes(passed=3)
     result = run("{.real}\n" + python("print(1)\n\nraise SystemExit('no')", "1"))
     assert "docs/page.md:3: the block ended with status 1 and wrote 'no'" in said(result)
@@ -231,7 +212,6 @@ print(__name__, sys.modules["__main__"].__dict__ is globals())"""
 def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "HERE", 0.2)
     monkeypatch.setattr(runner, "APART", 0.5)
-    monkeypatch.setattr(sandbox, "patience", lambda: 1.0)
     forever = "while True:\n    try:\n        while True: pass\n    except Exception: pass"
     result = run(python(forever) + "{.real}\n" + python("import time\ntime.sleep(60)"))
     result.assert_outcomes(failed=2)
@@ -244,3 +224,16 @@ def test_the_plugin_loads_nothing_of_sphinx() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXT, timeout=60, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_a_shell_runs_again_in_a_chinese_locale_if_the_page_shows_a_chinese_output(
+    run: Run, pytester: pytest.Pytester
+) -> None:
+    shell = '{.real}\n```sh\necho "$LC_ALL"\n```\n```{output}\nC.UTF-8\n```\n'
+    result = run(shell + "```{output} zh\n```\n", "--update")
+    result.assert_outcomes(passed=2)
+    text = (pytester.path / "docs" / "page.md").read_text()
+    assert text == shell + "```{output} zh\nzh_CN.UTF-8\n```\n"
+    run(text, only="::3[zh]").assert_outcomes(passed=1)
+    result = run(python("print(1)", "1") + "```{output} zh\n1\n```\n")
+    assert "no program stands directly above" in said(result)

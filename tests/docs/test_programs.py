@@ -1,7 +1,7 @@
 """Every program of a guide passes `lifespec check app --strict` and serves under uvicorn."""
 
+import ast
 import asyncio
-import os
 import re
 import sys
 from pathlib import Path
@@ -10,53 +10,79 @@ import httpx
 import pytest
 from published import ROOT
 
+import loopback
 from lifespec import cli
-from programs import Program, guides, programs
+from lifespec_pages.block import Block
+from lifespec_pages.page import blocks
 
-LIMIT = 60.0  # seconds; nothing here takes ten
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
-
-
-def found() -> list[Program]:
-    """Return the programs of the guides and of the README."""
-    index = (ROOT / "docs/index.md").read_text("utf-8")
-    files = ["README.md", *(f"docs/{name}.md" for name in guides(index))]
-    return [
-        program
-        for file in files
-        if (ROOT / file).exists()
-        for program in programs(file, (ROOT / file).read_text("utf-8"))
-    ]
+# captions of docs/index.md
+GUIDES = "Get started", "Applications", "Operation", "Tests", "Servers and middleware"
+TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
+ENTRY = re.compile(r"^(?:.*<)?([\w-]+)>?$", re.MULTILINE)
 
 
-PROGRAMS = found()
+def guides() -> list[str]:
+    """Return the files of the guides, by the captions of the index, and of the README."""
+    found = ["index"]
+    for tree in TREE.findall((ROOT / "docs/index.md").read_text("utf-8")):
+        caption = re.search(r"^:caption: (.*)$", tree, re.MULTILINE)
+        if caption and caption[1] in GUIDES:
+            found += [name for name in ENTRY.findall(tree) if name != "self"]
+    return ["README.md", *(f"docs/{name}.md" for name in found)]
 
 
-def test_the_guides_are_those_of_the_index() -> None:
-    index = "```{toctree}\n:caption: Get started\n\nself\nTitle <a>\n```\n```{toctree}\n\nb\n```\n"
-    assert guides(index) == ["index", "a"]
-    assert {program.file for program in PROGRAMS} >= {"README.md"}
-    assert len(PROGRAMS) > 10
+def served(source: str) -> str:
+    """Return a program without what runs it, such as `asyncio.run(main())`; "" without `app`."""
+    body = [node for node in ast.parse(source).body if not _runs(node)]
+    return ast.unparse(ast.Module(body, [])) if any(map(_defines_app, body)) else ""
+
+
+def _defines_app(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Assign):
+        return any(isinstance(each, ast.Name) and each.id == "app" for each in node.targets)
+    return getattr(node, "name", "") == "app"
+
+
+def _runs(node: ast.stmt) -> bool:
+    match node:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(), "run"))):
+            return True
+    return False
+
+
+PROGRAMS = [
+    block
+    for file in guides()
+    if (ROOT / file).exists()  # an API page is in reStructuredText
+    for block in blocks(ROOT / file, file)
+    if block.kind in ("program", "process") and block.language == "python"
+    if "fragment" not in block.classes and served(block.source)
+]
+each_program = pytest.mark.parametrize(
+    "program", PROGRAMS, ids=lambda block: f"{block.page}:{block.line}"
+)
+
+
+def test_the_guides_and_the_readme_have_programs() -> None:
+    pages = {program.page for program in PROGRAMS}
+    assert pages >= {
+        "README.md",
+        "docs/tutorial.md",
+        "docs/share-state.md",
+        "docs/several-workers.md",
+    }
 
 
 @pytest.fixture
-def target(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+def target(program: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Write a program and its modules into a folder of their own; return what to serve."""
-    name = f"{Path(program.file).stem.replace('-', '_')}_{program.line}"
-    for module, text in {**program.modules, name: program.text}.items():
-        (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
-        monkeypatch.delitem(sys.modules, module, raising=False)
+    name = f"{Path(program.page).stem.replace('-', '_')}_{program.line}"
+    for file, text in [*program.files, (f"{name}.py", served(program.source))]:
+        (tmp_path / file).write_text(text, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, Path(file).stem, raising=False)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     return f"{name}:app"
-
-
-def place(program: Program) -> str:
-    """Name a program by file and line."""
-    return f"{program.file}:{program.line}"
-
-
-each_program = pytest.mark.parametrize("program", PROGRAMS, ids=place)
 
 
 @pytest.mark.slow
@@ -70,31 +96,13 @@ def test_it_passes_the_check(target: str, capfd: pytest.CaptureFixture[str]) -> 
 @each_program
 def test_it_serves_under_uvicorn(target: str, tmp_path: Path) -> None:
     """With lifespan switched on; a request gets an answer, and it is no error."""
-    assert asyncio.run(answered(target, tmp_path)) < 500
 
+    async def answered() -> int:
+        async with (
+            loopback.uvicorn(tmp_path, target, "--lifespan", "on") as process,
+            httpx.AsyncClient(trust_env=False, timeout=60) as client,
+        ):
+            address, _ = await loopback.said(process, r"http://127\.0\.0\.1:\d+")
+            return (await client.get(address)).status_code
 
-async def answered(target: str, folder: Path) -> int:
-    """Serve an application on a free port of the loopback interface; return the status."""
-    command = ["-m", "uvicorn", target, "--lifespan", "on", "--port", "0", "--no-use-colors"]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *command,
-        cwd=folder,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    said = ""
-    try:
-        async with asyncio.timeout(LIMIT):
-            assert process.stdout
-            while not (address := ADDRESS.search(said)):
-                line = (await process.stdout.readline()).decode()
-                assert line, said
-                said += line
-            async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
-                return (await client.get(address[0])).status_code
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
+    assert asyncio.run(answered()) < 500

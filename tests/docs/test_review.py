@@ -45,11 +45,9 @@ RULE = '[startup-sent]\nsays = "It must be sent."\n'
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a project that is committed."""
     monkeypatch.chdir(tmp_path)
-    files = {review.RULES: RULE, "docs/programs/a.py": "a = 1\n", "docs/a.md": PAGE}
-    for name, text in files.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    for name, text in (review.RULES, RULE), ("docs/programs/a.py", "a = 1\n"), ("docs/a.md", PAGE):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for words in ["init", "-q", "-b", "main"], ["add", "."], [*who, "commit", "-q", "-m", "a"]:
         subprocess.run(["git", *words], check=True, timeout=60)

@@ -1,7 +1,6 @@
 """Programs run in the reader's browser, in a site of `make live`; a stranger's cannot do harm."""
 
 import json
-import re
 import socket
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ STATE = """(() => {
     return {run: run.textContent, status: bar.querySelector("[role=status]").textContent,
             printed: result.hidden ? "" : result.textContent};
 })()"""
+SAME = "✓ Same output as on this page"
 FRIENDLY = "print('friendly')"
 TO_US = "from pyodide.ffi import to_js, create_proxy\nimport js\n"
 # Each begins as a stranger's link would; what the reader sees of it, if that is always the same.
@@ -124,20 +124,17 @@ def edit(browser: Browser, number: int, program: str) -> None:
     browser.run(f"document.querySelector('textarea').value = {json.dumps(program)}")
 
 
-def pages(site: Path, folder: str) -> list[str]:
-    found = (site / folder).rglob("*.html")
-    return sorted(
-        page.relative_to(site / folder).as_posix()
-        for page in found
-        if "runs-here" in page.read_text(encoding="utf-8") and page.stem != "playground"
-    )
-
-
 @pytest.mark.parametrize("part", range(4))
 def test_each_program_does_what_its_page_shows(
     browser: Browser, address: str, site: Path, part: int
 ) -> None:
-    names, wrong, count = pages(site, "en")[part::4], {}, 0
+    pages = sorted((site / "en").rglob("*.html"))[part::4]
+    names = [
+        page.relative_to(site / "en").as_posix()
+        for page in pages
+        if "runs-here" in page.read_text("utf-8") and page.stem != "playground"
+    ]
+    wrong, count = {}, 0
     for name in names:
         browser.open(f"{address}/en/{name}")
         for number in range(browser.run(f"{BARS}.length")):
@@ -146,9 +143,6 @@ def test_each_program_does_what_its_page_shows(
             if found["printed"] or found["status"] not in {SAME, "The program printed nothing."}:
                 wrong[name, number] = found
     assert (wrong, count > len(names)) == ({}, True)
-
-
-SAME = "✓ Same output as on this page"
 
 
 def test_a_chinese_page_speaks_chinese(browser: Browser, address: str) -> None:
@@ -172,12 +166,8 @@ def test_a_program_from_a_link_does_no_harm(
     assert shown in found["printed"] + found["status"]
     assert ran_shared(browser, FRIENDLY)["printed"] == "friendly\n"
     assert browser.run("location.href") == playground + linked(FRIENDLY)
-    assert (
-        browser.run(
-            "document.querySelectorAll('.live-result *, .live-bar :not(button, span)').length"
-        )
-        == 0
-    )
+    drawn = "document.querySelectorAll('.live-result *, .live-bar :not(button, span)').length"
+    assert browser.run(drawn) == 0
     with pytest.raises(TimeoutError):
         elsewhere.accept()
 
@@ -263,18 +253,6 @@ def test_the_keyboard_keeps_its_place(browser: Browser, address: str) -> None:
     assert browser.run("document.activeElement.matches('textarea')")
     browser.press("Enter", CONTROL)
     browser.until(f"{BARS}[0].querySelector('[role=status]').textContent === 'Your program ran.'")
-
-
-def test_the_first_press_says_how_much_is_loaded(browser: Browser, address: str) -> None:
-    browser.open("about:blank")
-    browser.open(f"{address}/en/timeouts.html")
-    browser.run("window.said = []")
-    browser.run(f"""new MutationObserver(([each]) => said.push(each.target.textContent))
-        .observe({BARS}[0].querySelector('[role=status]'), {{childList: true}})""")
-    ran(browser)
-    assert any(
-        re.match(r"Loading Python, once: \d+ of 14 MB", each) for each in browser.run("said")
-    )
 
 
 def test_a_browser_that_is_offline_says_so(browser: Browser, address: str) -> None:

@@ -1,15 +1,16 @@
 """The site as a browser shows it: both languages, a phone's width, and no word to another host."""
 
 import re
+from base64 import b64decode
 from collections import Counter
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from browser import Browser
 from bs4 import BeautifulSoup
 
+pytestmark = pytest.mark.timeout(600)  # the first test reads all pages
 looked_at = pytest.mark.needs("chromium")
 LANGUAGES = ("en", "zh-cn")
 
@@ -39,15 +40,6 @@ ENGLISH = re.compile(
 )
 
 
-class Visits(NamedTuple):
-    """Every page was opened: what is too wide, what its policy stopped, what it requested."""
-
-    wide: dict[str, list[str]]
-    stopped: dict[str, list[str]]
-    requests: list[str]
-    failures: list[str]
-
-
 @pytest.fixture(scope="module")
 def pages(site: Path) -> dict[str, BeautifulSoup]:
     """Return all pages of both languages by their paths."""
@@ -57,38 +49,25 @@ def pages(site: Path) -> dict[str, BeautifulSoup]:
     }
 
 
-@pytest.fixture(scope="module")
-def visits(browser: Browser, address: str, pages: dict[str, BeautifulSoup]) -> Visits:
-    """Open every page, as wide as a phone."""
+@looked_at
+def test_a_page_fits_a_phone_keeps_to_its_policy_and_asks_no_other_host(
+    browser: Browser, address: str, pages: dict[str, BeautifulSoup]
+) -> None:
     browser.width(390)
     browser.requests.clear()
     browser.failures.clear()
     listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-    wide, stopped = {}, {}
+    wrong = {}
     for page in pages:
         browser.open(f"{address}/{page}")
-        wide[page] = browser.run(WIDE)
-        stopped[page] = browser.run("stopped")
+        if found := browser.run(WIDE) + browser.run("stopped"):
+            wrong[page] = found
     browser.send("Page.removeScriptToEvaluateOnNewDocument", **listening)
-    return Visits(wide, stopped, list(browser.requests), list(browser.failures))
-
-
-@looked_at
-def test_no_page_is_wider_than_a_phone(visits: Visits) -> None:
-    assert {page: found for page, found in visits.wide.items() if found} == {}
-
-
-@looked_at
-def test_no_page_does_what_its_policy_forbids(visits: Visits) -> None:
-    assert {page: found for page, found in visits.stopped.items() if found} == {}
-
-
-@looked_at
-def test_no_page_asks_another_host(visits: Visits, address: str) -> None:
-    requests = [each for each in visits.requests if urlsplit(each).scheme != "data"]
-    assert len(requests) > len(visits.wide)
+    assert wrong == {}
+    requests = [each for each in browser.requests if urlsplit(each).scheme != "data"]
+    assert len(requests) > len(pages)
     assert [each for each in requests if not each.startswith(f"{address}/")] == []
-    assert visits.failures == []
+    assert browser.failures == []
 
 
 @looked_at
@@ -125,8 +104,8 @@ def test_the_other_language_is_at_the_same_place(
     browser.run("document.querySelector('.languages a').click()")
     browser.until(f"location.pathname.endsWith('/{there}/protocol.html') && document.readyState")
     assert browser.until("!!document.querySelector(':target')")
-    top = browser.run("document.querySelector('#startup-sent').getBoundingClientRect().top")
-    assert 0 <= top < 800
+    top = "document.querySelector('#startup-sent').getBoundingClientRect().top"
+    browser.until(f"0 <= {top} && {top} < 800", 20)  # it scrolls there
 
 
 @looked_at
@@ -153,6 +132,17 @@ def test_a_program_can_be_copied_from_a_page_on_disk(browser: Browser, site: Pat
     copied = browser.until("globalThis.taken")
     assert copied.startswith("from contextlib import asynccontextmanager\n")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0
+
+
+@looked_at
+@pytest.mark.parametrize("folder", LANGUAGES)
+def test_the_protocol_fits_on_four_sheets_of_paper(
+    browser: Browser, site: Path, folder: str
+) -> None:
+    browser.open((site / folder / "protocol.html").as_uri())
+    a4 = {"paperWidth": 8.27, "paperHeight": 11.69}
+    printed = b64decode(browser.send("Page.printToPDF", printBackground=True, **a4)["data"])
+    assert 0 < len(re.findall(rb"/Type /Page$", printed, re.MULTILINE)) <= 4
 
 
 @looked_at

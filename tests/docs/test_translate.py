@@ -1,13 +1,13 @@
 """The catalogs are renewed from the pages; a text without Chinese is shown, and a dead link not."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
-from bs4 import BeautifulSoup
-from sphinx.testing.util import SphinxTestApp
+from samples import Sample
 
 from lifespec_docs import translate
 from lifespec_docs.site import localized
@@ -86,35 +86,28 @@ def test_the_check_names_what_waits_and_writes_nothing(
     assert not (CATALOGS / "gone.po").exists()
 
 
-def built(folder: Path, text: str, **configuration: object) -> tuple[str, BeautifulSoup]:
-    """Build a page in Chinese; return the warnings and the page."""
-    (folder / "conf.py").write_text("")
-    (folder / "index.md").write_text(text)
-    about = {"extensions": ["myst_parser", "lifespec_docs.site"], "language": "zh_CN"}
-    about |= {"locale_dirs": ["locales"], "html_theme": "basic", **configuration}
-    app = SphinxTestApp("html", srcdir=folder, confoverrides=about, freshenv=True)
-    try:
-        app.build()
-        page = Path(app.outdir, "index.html").read_text("utf-8")
-    finally:
-        app.cleanup()
-    return app.warning.getvalue(), BeautifulSoup(page, "html.parser")
-
-
-def test_a_changed_sentence_is_shown_in_english_with_a_note(project: Path) -> None:
+def test_a_changed_sentence_is_shown_in_english_with_a_note(
+    project: Path, build: Callable[..., Sample]
+) -> None:
     """Without a warning, which would end the build."""
     has("index", Old="旧的", Kept="保留")
-    warnings, page = built(project, "# Kept\n\nNew\n", translation_progress_classes="untranslated")
-    assert warnings == ""
-    assert page.select_one("h1").get_text().startswith("保留")  # type: ignore[union-attr]
-    assert [each.get_text() for each in page.select(".untranslated")] == ["New"]
+    site = build(
+        {"index.md": "# Kept\n\nNew\n"},
+        extensions=["myst_parser"],
+        language="zh_CN",
+        locale_dirs=["locales"],
+        translation_progress_classes="untranslated",
+    )
+    assert site.warnings == ""
+    assert site.page().select_one("h1").get_text().startswith("保留")  # type: ignore[union-attr]
+    assert [each.get_text() for each in site.page().select(".untranslated")] == ["New"]
 
 
-def test_a_link_to_an_id_that_the_page_lacks_is_refused(tmp_path: Path) -> None:
+def test_a_link_to_an_id_that_the_page_lacks_is_refused(build: Callable[..., Sample]) -> None:
     raw = '# Page\n\n<p id="there"><a href="#there">.</a> <a href="#nowhere">.</a></p>\n'
-    warnings, _ = built(tmp_path, raw)
-    assert "The link #nowhere leads nowhere on this page." in warnings
-    assert "#there" not in warnings
+    site = build({"index.md": raw}, extensions=["myst_parser", "lifespec_docs.site"])
+    assert "The link #nowhere leads nowhere on this page." in site.warnings
+    assert "#there" not in site.warnings
 
 
 def test_the_labels_of_the_theme_are_translated_and_its_landmarks_named() -> None:

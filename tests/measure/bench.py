@@ -1,15 +1,13 @@
 """Measures how long one lifespan takes, beside the least there can be and other implementations.
 
-    python tests/measure/bench.py [--into FILE] [PYTHON...]     `make bench`
+    python tests/measure/bench.py [FILE [PYTHON...]]     `make bench`
 
 Only ratios within one run count, because other work on the machine changes all times.  So the
 candidates take turns, a few runs each, and the shortest turn of many is a candidate's time.  Each
 other PYTHON needs the same packages, and measures one lifespan.
 """
 
-import argparse
 import asyncio
-import datetime as dt
 import gc
 import json
 import os
@@ -17,16 +15,21 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module, metadata
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Self
+
+import uvicorn
+from amgi_common import Lifespan as AmgiLifespan
+from asgi_lifespan import LifespanManager
+from records import now
+from uvicorn.lifespan.on import LifespanOn
 
 from lifespec import Lifespan
 
 RUNS, ROUNDS = 20, 2000
-Run = Callable[[], Awaitable[object]]
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -67,74 +70,64 @@ class Floor:
         await self.task
 
 
-def uvicorn() -> Callable[[Any], Any]:
-    config = import_module("uvicorn").Config(app, lifespan="on", log_config=None)
-    config.load()
-
-    @asynccontextmanager
-    async def run(_: Any) -> AsyncIterator[None]:
-        lifespan = import_module("uvicorn.lifespan.on").LifespanOn(config)
-        await lifespan.startup()
-        yield
-        await lifespan.shutdown()
-
-    return run
+CONFIG = uvicorn.Config(app, lifespan="on", log_config=None)
+CONFIG.load()
 
 
-PEERS: dict[str, Callable[[], Any]] = {
-    "amgi-common": lambda: import_module("amgi_common").Lifespan,
-    "uvicorn": uvicorn,
-    "asgi-lifespan": lambda: import_module("asgi_lifespan").LifespanManager,
+@asynccontextmanager
+async def of_uvicorn(_: Any) -> AsyncIterator[None]:
+    lifespan = LifespanOn(CONFIG)
+    await lifespan.startup()
+    yield
+    await lifespan.shutdown()
+
+
+IMPLEMENTATIONS: dict[str, Any] = {
+    "floor": Floor,
+    "lifespec": Lifespan,
+    "amgi-common": AmgiLifespan,
+    "uvicorn": of_uvicorn,
+    "asgi-lifespan": LifespanManager,
 }
 
 
-def whole(implementation: Callable[[Any], Any]) -> Run:
-    async def run() -> None:
-        async with implementation(app):
-            pass
-
-    return run
+async def turn(implementation: Any) -> float:
+    """Return the seconds of one lifespan, in the second of two turns: the first fills caches."""
+    for _ in range(2):
+        start = time.thread_time()
+        for _ in range(RUNS):
+            async with implementation(app):
+                pass
+    return (time.thread_time() - start) / RUNS
 
 
 async def lifespan() -> list[dict[str, Any]]:
-    loaded = {"floor": Floor, "lifespec": Lifespan} | {name: load() for name, load in PEERS.items()}
-    runs = {name: whole(each) for name, each in loaded.items()}
-    best = dict.fromkeys(runs, float("inf"))
+    best = dict.fromkeys(IMPLEMENTATIONS, float("inf"))
     for _ in range(ROUNDS):
-        for name, run in runs.items():
-            for _ in range(2):  # the first turn fills the caches of the processor
-                start = time.thread_time()
-                for _ in range(RUNS):
-                    await run()
-            best[name] = min(best[name], (time.thread_time() - start) / RUNS)
-    version = {name: metadata.version(name) for name in runs if name != "floor"}
+        for name, implementation in IMPLEMENTATIONS.items():
+            best[name] = min(best[name], await turn(implementation))
     return [
-        {"name": name, "version": version.get(name, ""), "seconds": seconds}
-        for name, seconds in best.items()
+        {"name": name, "version": metadata.version(name) if name != "floor" else "", "seconds": s}
+        for name, s in best.items()
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--into", type=Path, help="the JSON file to write")
-    parser.add_argument("pythons", nargs="*")
-    options = parser.parse_args()
+def main(file: str = "", *pythons: str) -> None:
+    """Print what was measured; with FILE, write it there with what the other Pythons print."""
     gc.disable()
     found: dict[str, Any] = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "python": f"CPython {platform.python_version()}",
+        **now(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
         "lifespan": asyncio.run(lifespan()),
     }
-    if options.into:
-        others = [[python, __file__] for python in options.pythons]
-        rows = [json.loads(subprocess.check_output(command)) for command in others]
+    if file:
+        rows = [json.loads(subprocess.check_output([python, __file__])) for python in pythons]
         found["pythons"] = [
             {key: row[key] for key in ("python", "lifespan")} for row in [found, *rows]
         ]
-        options.into.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        Path(file).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(found))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main(*sys.argv[1:])

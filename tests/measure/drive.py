@@ -5,11 +5,10 @@
 PROGRAM is a file that defines `app` and takes its resources from `resources.py` beside it.  A
 question is a run in a process of its own: which events the application gets, what goes wrong in
 `connect` or `disconnect`, and when the call is cancelled.  What is printed is JSON: by question,
-what happened, in the order of time.  It uses the standard library alone.
+what happened, in the order of time.  It needs the standard library alone.
 """
 
 import asyncio
-import contextlib
 import contextvars
 import gc
 import importlib
@@ -18,13 +17,15 @@ import os
 import re
 import signal
 import sys
+import tomllib
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["QUESTIONS", "Question", "Run", "main", "observed"]
+from scopes import connection
 
+Application = Callable[..., Awaitable[None]]
 Happening = list[Any]
 PATIENCE = 1.0  # seconds, in which an application answers that waits for nothing
 LIMIT = 30  # seconds for a question
@@ -42,7 +43,7 @@ class Question(NamedTuple):
     """
 
     events: Sequence[str] = ("lifespan.startup", "lifespan.shutdown")
-    fault: tuple[str, str, str] = ("", "", "")
+    fault: Sequence[str] = ("", "", "")
     cancel: bool = False
     type: str = "lifespan"
     state: bool = True
@@ -55,28 +56,9 @@ class Question(NamedTuple):
 
 
 CLOSES = ["loop closes"]
-STARTED = ("lifespan.startup",)
-QUESTIONS = {
-    "usual": Question(request="/"),
-    "startup raises": Question(STARTED, ("connect", "cache", "raises")),
-    "shutdown raises": Question(fault=("disconnect", "cache", "raises")),
-    "startup is cancelled": Question(STARTED, ("connect", "cache", "hangs"), cancel=True),
-    "shutdown is cancelled": Question(fault=("disconnect", "cache", "hangs"), cancel=True),
-    "serving is cancelled": Question(STARTED, cancel=True),
-    "no state": Question(state=False, request="/"),
-    "no spec_version": Question(spec_version=False),
-    "no asgi": Question(asgi=False),
-    "no lifespan": Question((), request="/"),
-    "twice": Question(times=2),
-    "shutdown first": Question(("lifespan.shutdown",)),
-    "other event first": Question(("lifespan.other", "lifespan.startup", "lifespan.shutdown")),
-    "startup twice": Question((*STARTED, *STARTED, "lifespan.shutdown")),
-    "other scope": Question((), type="other"),
-    "mounted": Question(request="/inner/"),
-    "state": Question(request="/", socket="/socket"),
-    "a task raises": Question(wait=0.5),
-}
-COMMON = [*QUESTIONS][:-3]  # to every program
+ROWS = tomllib.loads(Path(__file__).with_name("frameworks.toml").read_text("utf-8"))
+COMMON = ROWS["questions"]  # to every program
+QUESTIONS = {name: Question(**row) for name, row in {**COMMON, **ROWS["variant-questions"]}.items()}
 
 
 class Run:
@@ -89,33 +71,31 @@ class Run:
         self.hooks: set[asyncio.Task[Any] | None] = set()
         self.kept: list[bool] = []  # at each clean-up: whether it sees the context of the startup
 
+    def note(self, *happening: Any) -> None:
+        self.happened.append([*happening])
+
     async def resource(self, function: str, name: str) -> str:
         """Stand in for `connect` and `disconnect`."""
         self.note(function, name)
         self.hooks.add(asyncio.current_task())
         if function == "disconnect":
             self.kept.append(OPENED.get())
-        if (function, name) == self.question.fault[:2] and CLOSES not in self.happened:
-            await self._fault(self.question.fault[2])
+        place = [*self.question.fault[:2]]
+        if [function, name] == place and CLOSES not in self.happened:
+            if self.question.fault[2] == "raises":
+                raise OSError("no cache")
+            try:
+                await asyncio.sleep(LIMIT)
+            finally:
+                self.note("stopped waiting")
         OPENED.set(True)
         return name
 
-    async def _fault(self, what: str) -> None:
-        if what == "raises":
-            raise OSError("no cache")
-        try:
-            await asyncio.sleep(LIMIT)
-        finally:
-            self.note("stopped waiting")
-
-    def note(self, *happening: Any) -> None:
-        """Add what has just happened."""
-        self.happened.append([*happening])
-
-    async def lifespan(self, app: Callable[..., Awaitable[None]]) -> None:
+    async def lifespan(self, app: Application) -> None:
         """Call the application once, and send it the events; each after the answer to the last."""
         events: asyncio.Queue[dict[str, str]] = asyncio.Queue()
         answered = asyncio.Event()
+        scope = {"type": self.question.type, **self.about()}
 
         async def receive() -> dict[str, str]:
             return await events.get()
@@ -126,7 +106,7 @@ class Run:
             answered.set()
 
         async def call() -> None:
-            await app(self.scope(self.question.type), receive, send)
+            await app(scope, receive, send)
 
         task = asyncio.create_task(call())
         for event in self.question.events:
@@ -144,14 +124,16 @@ class Run:
                     await self.connected(app)
         await self.ended(task)
 
-    def unnoticed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Note what nobody has awaited, and Python logs."""
-        if "exception" in context:
-            self.note("python logs", type(context["exception"]).__name__)
+    def about(self) -> dict[str, Any]:
+        """Return what the scope of a lifespan has beside its type."""
+        scope: dict[str, Any] = {"asgi": {"version": "3.0"}} if self.question.asgi else {}
+        if self.question.asgi and self.question.spec_version:
+            scope["asgi"]["spec_version"] = "2.0"
+        return scope | ({"state": self.state} if self.question.state else {})
 
     @property
     def failed(self) -> bool:
-        """Tell whether the application sent a failure: a server sends it no further event."""
+        """Whether the application sent a failure: a server sends it no further event."""
         return any(each[0] == "sent" and str(each[1]).endswith("failed") for each in self.happened)
 
     async def ended(self, task: asyncio.Task[None]) -> None:
@@ -171,35 +153,13 @@ class Run:
         else:
             self.note("returned")
 
-    def scope(self, kind: str) -> dict[str, Any]:
-        """Return the scope of a lifespan, or of a request with the state as it then is."""
-        scope: dict[str, Any] = {"type": kind}
-        if self.question.asgi:
-            scope["asgi"] = {"version": "3.0"}
-        if self.question.asgi and self.question.spec_version:
-            scope["asgi"]["spec_version"] = "2.0"
-        if self.question.state:
-            scope["state"] = self.state if kind == self.question.type else dict(self.state)
-        return scope
-
     def connection(self, kind: str, path: str) -> dict[str, Any]:
-        """Return the scope of a request or a WebSocket."""
-        return self.scope(kind) | {
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "scheme": "ws" if kind == "websocket" else kind,
-            "path": path,
-            "raw_path": path.encode(),
-            "query_string": b"",
-            "root_path": "",
-            "headers": [(b"host", b"127.0.0.1:8000"), (b"accept", b"*/*")],
-            "client": ("127.0.0.1", 50000),
-            "server": ("127.0.0.1", 8000),
-        }
+        """Return the scope of a request or a WebSocket, with the state as it is now."""
+        state = {"state": dict(self.state)} if self.question.state else {}
+        return connection(kind, path) | state
 
-    async def connected(self, app: Callable[..., Awaitable[None]]) -> None:
+    async def connected(self, app: Application) -> None:
         """Open a WebSocket, which the application closes."""
-        scope = self.connection("websocket", self.question.socket) | {"subprotocols": []}
         events = [{"type": "websocket.connect"}]
 
         async def receive() -> dict[str, Any]:
@@ -209,12 +169,11 @@ class Run:
             """Drop what it sends."""
 
         async with asyncio.timeout(5):
-            await app(scope, receive, send)
+            await app(self.connection("websocket", self.question.socket), receive, send)
 
-    async def requested(self, app: Callable[..., Awaitable[None]]) -> None:
+    async def requested(self, app: Application) -> None:
         """Make a request; note status and body, or what is raised."""
         self.note("state", *sorted(self.state))
-        scope = self.connection("http", self.question.request) | {"method": "GET"}
         body, status, more = b"", 0, [{"type": "http.request", "body": b"", "more_body": False}]
         answered = asyncio.Event()
 
@@ -233,13 +192,18 @@ class Run:
 
         try:
             async with asyncio.timeout(5):
-                await app(scope, receive, send)
+                await app(self.connection("http", self.question.request), receive, send)
         except Exception as error:
             self.note("request raised", type(error).__name__, clean(str(error)))
         else:
             self.note("request", status, body.decode() if status < 400 else "")
 
-    async def play(self, app: Callable[..., Awaitable[None]]) -> list[Happening]:
+    def unnoticed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Note what nobody has awaited, and Python logs."""
+        if "exception" in context:
+            self.note("python logs", type(context["exception"]).__name__)
+
+    async def play(self, app: Application) -> list[Happening]:
         """Play the question; return what happened."""
         asyncio.get_running_loop().set_exception_handler(self.unnoticed)
         if not self.question.events and self.question.request:
@@ -264,8 +228,7 @@ async def first(task: asyncio.Task[None], answered: asyncio.Event) -> None:
     waiting = asyncio.create_task(answered.wait())
     await asyncio.wait({task, waiting}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await waiting
+    await asyncio.wait({waiting})
 
 
 def clean(text: str) -> str:
@@ -277,42 +240,15 @@ def clean(text: str) -> str:
     return "\n".join(lines)[:300]
 
 
-class Stage:
-    """Stands for `resources.py`: what the program calls is passed to the run that is on."""
-
-    run: Run
-
-    async def connect(self, name: str) -> str:
-        """Open a resource."""
-        return await self.run.resource("connect", name)
-
-    async def disconnect(self, name: str) -> None:
-        """Close a resource."""
-        await self.run.resource("disconnect", name)
-
-    def seen(self, where: str, value: str) -> None:
-        """Tell where the state is seen."""
-        self.run.note("sees", where, value)
-
-
-def loaded(program: Path, stage: Stage) -> Any:
-    """Import a program, with resources of ours; return its application."""
-    sys.path.insert(0, str(program.parent))
-    resources: Any = importlib.import_module("resources")
-    resources.connect, resources.disconnect = stage.connect, stage.disconnect
-    resources.seen = stage.seen
-    return importlib.import_module(program.stem).app
-
-
-def in_a_process(app: Any, stage: Stage, question: Question) -> list[Happening]:
+def in_a_process(app: Any, resources: Any, question: Question) -> list[Happening]:
     """Ask a question in a copy of this process, which has a limit; return what happened."""
     read, write = os.pipe()
     pid = os.fork()
     if not pid:
         signal.alarm(LIMIT)
         os.close(read)
-        stage.run = Run(question)
-        found = asyncio.run(stage.run.play(app))
+        run = resources.run = Run(question)
+        found = asyncio.run(run.play(app))
         with os.fdopen(write, "w", encoding="utf-8") as pipe:
             json.dump(found, pipe)
         os._exit(0)
@@ -324,20 +260,25 @@ def in_a_process(app: Any, stage: Stage, question: Question) -> list[Happening]:
 
 
 def observed(program: Path, names: Sequence[str] = ()) -> dict[str, list[Happening]]:
-    """Ask the questions, or those that are named; return what happened, by question."""
-    stage = Stage()
-    app = loaded(program.absolute(), stage)
-    return {name: in_a_process(app, stage, QUESTIONS[name]) for name in names or COMMON}
+    """Ask the questions, or those that are named; return what happened, by question.
+
+    What the program takes from `resources.py` is passed to the run that is on.
+    """
+    sys.path.insert(0, str(program.absolute().parent))
+    resources: Any = importlib.import_module("resources")
+    resources.connect = lambda name: resources.run.resource("connect", name)
+    resources.disconnect = lambda name: resources.run.resource("disconnect", name)
+    resources.seen = lambda where, value: resources.run.note("sees", where, value)
+    app = importlib.import_module(program.stem).app
+    return {name: in_a_process(app, resources, QUESTIONS[name]) for name in names or COMMON}
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(program: str, *names: str) -> None:
     """Print what a program does, as JSON; what it prints itself goes to standard error."""
     warnings.simplefilter("ignore")
     stdout, sys.stdout = sys.stdout, sys.stderr
-    program, *names = arguments
     json.dump(observed(Path(program), names), stdout)
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(*sys.argv[1:])

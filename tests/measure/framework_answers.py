@@ -1,12 +1,12 @@
 """Say what was observed of a framework: the answers of `frameworks.json`, by group and column."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from happened import NO, NONE, YES, Answer, Groups, Happened, answered, yes_or_no
+from happened import NO, NONE, YES, Answer, Happened, answered, yes_or_no
+from records import table
 
-__all__ = ["FAULT", "GROUPS", "answers"]
-
+ROWS = table("frameworks")
 FAULT = "no cache"  # the text of the exception that a hook raises
 EXITS = ["logs", "ERROR:    Application startup failed. Exiting."]
 OPENED = ["database", "cache", "queue"]  # in this order; the cache fails
@@ -17,17 +17,17 @@ def served(run: Happened) -> Happened:
     return run.before("loop closes")
 
 
-def reply(event: str) -> Callable[[Happened], Answer]:
+def raises(run: Happened) -> Answer:
+    """Name the exception that left the call; [] if there was none."""
+    return ["raises", *served(run).first("raised")[1:2]] if served(run).has("raised") else []
+
+
+def reply(run: Happened, event: str) -> Answer:
     """Say how an event was answered: what was sent, or raised instead."""
-
-    def answer(run: Happened) -> Answer:
-        for each in served(run).all:
-            if each[0] == "sent" and str(each[1]).startswith(f"lifespan.{event}."):
-                return ["complete"] if each[1].endswith("complete") else failed(each[2:])
-        raised = served(run).first("raised")
-        return ["raises", raised[1]] if raised else ["no answer"]
-
-    return answer
+    for each in served(run).all:
+        if each[0] == "sent" and str(each[1]).startswith(f"lifespan.{event}."):
+            return ["complete"] if each[1].endswith("complete") else failed(each[2:])
+    return raises(run) or ["no answer"]
 
 
 def failed(message: Sequence[str]) -> Answer:
@@ -43,53 +43,43 @@ def failed(message: Sequence[str]) -> Answer:
 
 def end(run: Happened) -> Answer:
     """Say how the call ended."""
-    if raised := served(run).first("raised"):
-        return ["raises", raised[1]]
-    return ["returns"] if served(run).has("returned") else ["waits"]
+    return raises(run) or (["returns"] if served(run).has("returned") else ["waits"])
 
 
-def closed(*resources: str) -> Callable[[Happened], Answer]:
+def closed(run: Happened, *resources: str) -> Answer:
     """Say which of the resources were closed in time, or when the event loop closed."""
-
-    def answer(run: Happened) -> Answer:
-        late = run.since("loop closes")
-        done = [each for each in resources if served(run).has("disconnect", each)]
-        if len(done) == len(resources):
-            return YES
-        if done:
-            return ["only", done[0]]
-        return ["loop"] if any(late.has("disconnect", each) for each in resources) else NO
-
-    return answer
+    late = run.since("loop closes")
+    done = [each for each in resources if served(run).has("disconnect", each)]
+    if len(done) == len(resources):
+        return YES
+    if done:
+        return ["only", done[0]]
+    return ["loop"] if any(late.has("disconnect", each) for each in resources) else NO
 
 
 def closed_opened(run: Happened) -> Answer:
     """Say whether the database was closed, which was open when the cache failed."""
     others = [each for each in served(run).names("disconnect") if each != "database"]
-    return ["yes, all"] if others else closed("database")(run)
+    return ["yes, all"] if others else closed(run, "database")
 
 
 def closed_by_framework(run: Happened) -> Answer:
     """Say whether the database was closed before the server said that it ends."""
     ended = [*run.before(*EXITS).all, ["loop closes"], *run.since(*EXITS).all]
-    return closed("database")(Happened(ended))
+    return closed(Happened(ended), "database")
+
+
+def names(run: Happened, kind: str) -> Answer:
+    """Name the resources that were opened, or closed."""
+    found = served(run).names(kind)
+    return ["names", *found] if found else NONE
 
 
 def order(run: Happened) -> Answer:
     """Say in which order the resources were closed."""
-    found = served(run).names("disconnect")
-    known = {tuple(OPENED): ["as opened"], tuple(reversed(OPENED)): ["reversed"]}
-    return known.get(tuple(found), ["names", *found] if found else NONE)
-
-
-def names(kind: str) -> Callable[[Happened], Answer]:
-    """Name the resources that were opened, or closed."""
-
-    def answer(run: Happened) -> Answer:
-        found = served(run).names(kind)
-        return ["names", *found] if found else NONE
-
-    return answer
+    found = names(run, "disconnect")
+    known = {("names", *OPENED): ["as opened"], ("names", *reversed(OPENED)): ["reversed"]}
+    return known.get(tuple(found), found)
 
 
 def awaited(run: Happened) -> Answer:
@@ -97,14 +87,9 @@ def awaited(run: Happened) -> Answer:
     return yes_or_no(run.before("sent", "lifespan.startup.complete").has("connect", OPENED[-1]))
 
 
-def noted(kind: str, *, expected: object) -> Callable[[Happened], Answer]:
+def noted(run: Happened, kind: str, expected: object) -> Answer:
     """Say whether the run noted this value."""
-
-    def answer(run: Happened) -> Answer:
-        found = run.first(kind)
-        return yes_or_no(found[1] == expected if found else None)
-
-    return answer
+    return yes_or_no(run.first(kind)[1] == expected if run.has(kind) else None)
 
 
 def again(run: Happened) -> Answer:
@@ -115,7 +100,7 @@ def again(run: Happened) -> Answer:
 
 def without_state(run: Happened) -> Answer:
     """Say how startup was answered, and whether the hooks ran."""
-    answer = reply("startup")(run)
+    answer = reply(run, "startup")
     return answer if run.has("connect") or answer != ["complete"] else ["complete, no hook"]
 
 
@@ -126,22 +111,18 @@ def request(run: Happened) -> Answer:
     return ["status", str(run.first("request")[1])]
 
 
-def unexpected(number: int) -> Callable[[Happened], Answer]:
+def unexpected(run: Happened, number: int) -> Answer:
     """Say what the event of this number did, which comes at the wrong time."""
-
-    def answer(run: Happened) -> Answer:
-        places = [*run.where("event"), len(run.all)]
-        if len(places) <= number + 1:
-            return end(run)
-        then = served(Happened(run.all[places[number] + 1 : places[number + 1]]))
-        if then.has("connect"):
-            return ["starts"]
-        kind, *about = then.all[0] if then.all else ["nothing"]
-        if kind == "sent":
-            return ["sends", about[0].removeprefix("lifespan.")]
-        return {"nothing": ["ignores it"], "disconnect": ["cleans up"]}.get(kind) or end(run)
-
-    return answer
+    places = [*run.where("event"), len(run.all)]
+    if len(places) <= number + 1:
+        return end(run)
+    then = served(Happened(run.all[places[number] + 1 : places[number + 1]]))
+    if then.has("connect"):
+        return ["starts"]
+    kind, *about = then.all[0] if then.all else ["nothing"]
+    if kind == "sent":
+        return ["sends", about[0].removeprefix("lifespan.")]
+    return {"nothing": ["ignores it"], "disconnect": ["cleans up"]}.get(kind) or end(run)
 
 
 def sees_state(run: Happened) -> Answer:
@@ -161,8 +142,7 @@ def reply_when_cancelled(run: Happened) -> Answer:
     """Say the same of startup, which waits for an answer."""
     if run.since("cancelled").has("sent"):
         return sent_when_cancelled(run)
-    raised = served(run).first("raised")
-    return ["raises", raised[1]] if raised else ["no answer"]
+    return raises(run) or ["no answer"]
 
 
 def noticed(run: Happened) -> Answer:
@@ -171,23 +151,18 @@ def noticed(run: Happened) -> Answer:
     if lived.has("event", "lifespan.shutdown"):
         return ["nothing happens"]
     if lived.has("sent", "lifespan.shutdown.failed"):
-        return reply("shutdown")(run)
+        return reply(run, "shutdown")
     return ["ends cancelled"] if lived.has("ends cancelled") else end(run)
 
 
-def has(*happening: str) -> Callable[[Happened], Answer]:
-    """Say whether this happened."""
-    return lambda run: yes_or_no(served(run).has(*happening))
+def has(run: Happened, *happening: str) -> Answer:
+    return yes_or_no(served(run).has(*happening))
 
 
-def times(kind: str) -> Callable[[Happened], Answer]:
+def times(run: Happened, kind: str) -> Answer:
     """Count how often a function of the router ran."""
-
-    def answer(run: Happened) -> Answer:
-        number = len(run.where(kind, "router"))
-        return ["once"] if number == 1 else ["times", str(number)]
-
-    return answer
+    number = len(run.where(kind, "router"))
+    return ["once"] if number == 1 else ["times", str(number)]
 
 
 def outcome(run: Happened) -> Answer:
@@ -198,7 +173,6 @@ def outcome(run: Happened) -> Answer:
 
 
 def exception_logged(run: Happened) -> Answer:
-    """Say whether the log has the exception of the hook."""
     return yes_or_no(any(each[0] == "logs" and FAULT in each[1] for each in run.all))
 
 
@@ -208,79 +182,17 @@ def scope(run: Happened) -> Answer:
     return ["sends", sent[1]] if sent else end(run)
 
 
-GROUPS: Groups = {
-    "failures": {
-        "startup": ("startup raises", reply("startup")),
-        "call": ("startup raises", end),
-        "closed": ("startup raises", closed_opened),
-        "shutdown": ("shutdown raises", reply("shutdown")),
-        "others": ("shutdown raises", closed("database", "queue")),
-        "left": ("startup raises", lambda run: ["number", str(run.first("tasks left")[1])]),
-    },
-    "hooks": {
-        "awaited": ("usual", awaited),
-        "order": ("usual", order),
-        "task": ("usual", noted("tasks of hooks", expected=1)),
-        "context": ("usual", noted("context kept", expected=True)),
-        "sets": ("usual", lambda run: yes_or_no(len(run.first("state")) > 1)),
-        "again": ("twice", again),
-    },
-    "cancelled": {
-        "startup": ("startup is cancelled", closed_opened),
-        "sends": ("startup is cancelled", reply_when_cancelled),
-        "serving": ("serving is cancelled", closed(*OPENED)),
-        "then": ("serving is cancelled", sent_when_cancelled),
-        "shutdown": ("shutdown is cancelled", closed("database", "queue")),
-    },
-    "unusual": {
-        "state": ("no state", without_state),
-        "spec_version": ("no spec_version", reply("startup")),
-        "asgi": ("no asgi", reply("startup")),
-        "request": ("no lifespan", request),
-        "shutdown": ("shutdown first", unexpected(0)),
-        "other": ("other event first", unexpected(0)),
-        "twice": ("startup twice", unexpected(1)),
-        "scope": ("other scope", scope),
-    },
-    "tasks": {
-        "task": ("task", noticed),
-        "group": ("group", noticed),
-        "closed": ("group", closed("database")),
-    },
-    "state": {
-        "middleware": ("state", has("sees", "middleware", "database")),
-        "socket": ("state", has("sees", "WebSocket", "database")),
-        "background": ("state", has("sees", "background task", "database")),
-    },
-    "uvicorn": {
-        "outcome": ("under uvicorn, a hook raises", outcome),
-        "logged": ("under uvicorn, a hook raises", exception_logged),
-        "closed": ("under uvicorn, a hook raises", closed_by_framework),
-        "order": ("under uvicorn", names("disconnect")),
-    },
-    "mounted": {
-        "plain": ("mounted", has("connect", "inner")),
-        "state": ("mounted", sees_state),
-        "bare": ("bare", has("connect", "inner")),
-        "nested": ("nested", has("connect", "nested")),
-    },
-    "router": {
-        "startup": ("router", times("connect")),
-        "shutdown": ("router", times("disconnect")),
-        "opens": ("router", names("connect")),
-        "closes": ("router", names("disconnect")),
-    },
-    "combined": {
-        "opens": ("combined", names("connect")),
-        "closes": ("combined", names("disconnect")),
-    },
-}
-WITHOUT_HOOKS: Groups = {
-    "unsupported": {"startup": ("usual", reply("startup")), "scope": ("other scope", scope)}
-}
+def left(run: Happened) -> Answer:
+    """Count the tasks that are left."""
+    return ["number", str(run.first("tasks left")[1])]
+
+
+def sets_state(run: Happened) -> Answer:
+    return yes_or_no(run.first("state")[1:])
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers by group and column; an application that has no hooks has others."""
     runs = {question: Happened(each) for question, each in happened.items()}
-    return answered(GROUPS if runs["usual"].has("connect") else WITHOUT_HOOKS, runs)
+    groups = ROWS["answers" if runs["usual"].has("connect") else "without-hooks"]
+    return answered(groups, globals(), runs)

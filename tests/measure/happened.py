@@ -1,9 +1,7 @@
 """What happened in a run, in the order of time, and the answers that follow from it."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-__all__ = ["NO", "NONE", "YES", "Answer", "Groups", "Happened", "answered", "yes_or_no"]
 
 Answer = list[str]  # a kind, and the names and texts that belong to it
 YES, NO, NONE = ["yes"], ["no"], ["none"]
@@ -25,7 +23,6 @@ class Happened:
         return [n for n, each in enumerate(self.all) if each[: len(start)] == [*start]]
 
     def has(self, *start: str) -> bool:
-        """Tell whether a happening begins so."""
         return bool(self.where(*start))
 
     def first(self, *start: str) -> list[Any]:
@@ -45,17 +42,18 @@ class Happened:
         return Happened(self.all[next(iter(self.where(*start)), len(self.all)) :])
 
 
-# by group and column: the question, and what follows from its run
-Groups = Mapping[str, Mapping[str, tuple[str, Callable[[Happened], Answer]]]]
+def answered(
+    groups: Mapping[str, Any], functions: Mapping[str, Any], runs: Mapping[str, Happened]
+) -> dict[str, dict[str, Answer]]:
+    """Return the answers of the groups whose first question has a run, by group and column.
 
-
-def answered(groups: Groups, runs: Mapping[str, Happened]) -> dict[str, dict[str, Answer]]:
-    """Return the answers of the groups whose first question has a run, by group and column."""
+    A group has for each column the question, the name of a function, and arguments.
+    """
     return {
         group: {
-            column: say(runs[question]) if question in runs else NONE
-            for column, (question, say) in columns.items()
+            column: functions[name](runs[question], *more) if question in runs else NONE
+            for column, (question, name, *more) in columns.items()
         }
         for group, columns in groups.items()
-        if next(question for question, _ in columns.values()) in runs
+        if next(iter(columns.values()))[0] in runs
     }

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from happened import NO, NONE, YES, Answer, Groups, Happened, answered, yes_or_no
+from happened import NO, NONE, YES, Answer, Happened, answered, yes_or_no
+from records import table
 
-__all__ = ["GROUPS", "answers"]
-
+ROWS = table("hosts")
 STARTUP, SHUTDOWN = ("event", "lifespan.startup"), ("event", "lifespan.shutdown")
 COMPLETE = ("sends", "lifespan.startup.complete")
 FAULTS = "no pool", "pool lost"  # the texts of the failures
@@ -29,8 +29,9 @@ def statuses(run: Happened) -> str:
 
 def ended_alone(run: Happened) -> bool:
     """Tell whether a server ended without a signal."""
-    listens = not run.has("opened") and not run.has("closes") and not raised(run)
-    return listens and run.has("exit") and not run.has("SIGTERM") and not run.has("SIGINT")
+    client = run.has("opened") or run.has("closes") or raised(run)
+    signalled = run.has("SIGTERM") or run.has("SIGINT")
+    return run.has("exit") and not client and not signalled
 
 
 def waited(run: Happened) -> int:
@@ -38,14 +39,13 @@ def waited(run: Happened) -> int:
     return max(map(int, run.names("seconds")), default=0)
 
 
-def count(number: int) -> Answer:
+def count(places: Sequence[int]) -> Answer:
     """Say how often something happened."""
-    return ["times", str(number)] if number > 1 else ["once"] if number else ["never"]
+    return ["times", str(len(places))] if places[1:] else ["once"] if places else ["never"]
 
 
 def startups(run: Happened) -> Answer:
-    """Count the startups."""
-    return count(len(run.where(*STARTUP)))
+    return count(run.where(*STARTUP))
 
 
 def startups_at_once(run: Happened) -> Answer:
@@ -65,11 +65,9 @@ def serves_early(run: Happened) -> Answer:
 
 
 def shutdowns(run: Happened) -> Answer:
-    """Count the shutdowns."""
     found = run.where(*SHUTDOWN)
-    if found and found[0] < run.where("request")[-1]:
-        return ["after each request"]
-    return count(len(found))
+    early = found and found[0] < run.where("request")[-1]
+    return ["after each request"] if early else count(found)
 
 
 def message_shown(run: Happened) -> Answer:
@@ -93,15 +91,19 @@ def outcome(run: Happened) -> Answer:
     return ["ends", statuses(run)] if ended_alone(run) else ["serves nothing"]
 
 
-def ending(run: Happened) -> Answer:
-    """Say what becomes of a host whose application does not stop."""
+def second_signal(run: Happened) -> Answer:
+    """Say what a second signal does to a shutdown that hangs."""
     if not run.has(*SHUTDOWN):
         return NONE
-    if raised(run):
+    return ["ends", statuses(run)] if run.has("exit") else ["does not end"]
+
+
+def ending(run: Happened) -> Answer:
+    """Say what becomes of a host whose application does not stop."""
+    if run.has(*SHUTDOWN) and raised(run):
         return ["raises", raised(run)]
-    if not run.has("exit"):
-        return ["does not end"]
-    return ["ends", statuses(run)] if run.has("SIGTERM") else ["ends, no status"]
+    answer = second_signal(run)
+    return ["ends, no status"] if answer[0] == "ends" and not run.has("SIGTERM") else answer
 
 
 def startup_limit(run: Happened) -> Answer:
@@ -125,11 +127,9 @@ def limit(run: Happened) -> Answer:
         return ["after, raises", str(seconds), error] if seconds else ["raises", error]
     if not seconds:
         return ["ends, no status"]
-    return (
-        ["after", str(seconds)]
-        if run.has("opened")
-        else ["after, status", str(seconds), statuses(run)]
-    )
+    if run.has("opened"):
+        return ["after", str(seconds)]
+    return ["after, status", str(seconds), statuses(run)]
 
 
 def no_limit(run: Happened) -> Answer:
@@ -168,69 +168,27 @@ def at_shutdown(run: Happened) -> Answer:
     return ["yes, and a request's"] if NOTE in found else YES
 
 
-def second_signal(run: Happened) -> Answer:
-    """Say what a second signal does to a shutdown that hangs."""
-    if not run.has(*SHUTDOWN):
-        return NONE
-    return ["ends", statuses(run)] if run.has("exit") else ["does not end"]
-
-
 def shutdown_sent(run: Happened) -> Answer:
     """Say whether shutdown was sent: each time, or only some of the times."""
     found = {*run.names(OTHER), "shutdown" if run.has(*SHUTDOWN) else "no shutdown"}
     return ["not each time"] if len(found) > 1 else yes_or_no("shutdown" in found)
 
 
+def has(run: Happened, kind: str) -> Answer:
+    return yes_or_no(run.has(kind))
+
+
+def has_state(run: Happened) -> Answer:
+    """Say whether the scope of the lifespan has a state."""
+    return yes_or_no(run.first("lifespan")[1:])
+
+
 def exit_statuses(run: Happened) -> Answer:
-    """Return the exit statuses alone."""
     return ["status of exit", statuses(run)]
-
-
-CTRL_C = "ended by Ctrl-C"
-GROUPS: Groups = {
-    "starts": {
-        "startup": ("usual", startups),
-        "slow": ("startup is slow", startups_at_once),
-        "quick": ("two at once", startups_at_once),
-        "early": ("startup is slow", serves_early),
-        "shutdown": ("usual", shutdowns),
-    },
-    "failures": {
-        "failed": ("startup fails", outcome),
-        "message": ("startup fails", message_shown),
-        "serves": ("startup fails", lambda run: yes_or_no(run.has("request"))),
-        "startup": ("startup raises", outcome),
-        "scope": ("raises on the scope", outcome),
-        "returns": ("returns on the scope", outcome),
-        "crash": ("crashes later", outcome),
-    },
-    "ends": {
-        "failed": ("shutdown fails", ending),
-        "message": ("shutdown fails", message_shown),
-        "shutdown": ("shutdown raises", ending),
-        "startup limit": ("startup hangs", startup_limit),
-        "shutdown limit": ("shutdown hangs", shutdown_limit),
-    },
-    "state": {
-        "lifespan": ("usual", lambda run: yes_or_no(run.first("lifespan")[1:])),
-        "request": ("usual", request_state),
-        "copied": ("usual", copied),
-        "connection": ("one connection", copied_again),
-        "shutdown": ("usual", at_shutdown),
-    },
-    "signals": {
-        "SIGINT": (CTRL_C, shutdown_sent),
-        "SIGINT status": (CTRL_C, exit_statuses),
-        "SIGTERM": ("usual", shutdown_sent),
-        "SIGTERM status": ("usual", exit_statuses),
-        "SIGTERM twice": ("shutdown hangs, SIGTERM twice", second_signal),
-        "SIGINT twice": ("shutdown hangs, Ctrl-C twice", second_signal),
-    },
-}
-WITHOUT_LIFESPAN: Groups = {"never": {"state": ("usual", request_state)}}
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers by group and column; a host that sends no lifespan has another."""
     runs = {question: Happened(each) for question, each in happened.items()}
-    return answered(GROUPS if runs["usual"].has("lifespan") else WITHOUT_LIFESPAN, runs)
+    groups = ROWS["answers" if runs["usual"].has("lifespan") else "without-lifespan"]
+    return answered(groups, globals(), runs)

@@ -1,12 +1,9 @@
 """Measure what adapters, test clients and servers do with a lifespan: `make hosts`.
 
-    python tests/measure/hosts.py FOLDER FILE [SUBJECT...]
-
-FOLDER has the programs of the environment of `.ci/hosts.txt`, and FILE is the record.  `hosts.toml`
-has the subjects: commands that run in a folder of their own, beside the programs of
-`docs/programs/hosts`.  One starts a server, which gets two requests and SIGTERM from here, or
-`visit.py`, which makes the requests itself.  The application prints what happens to it, and its
-variable ASKED is the question.  As they wait most of the time, some run at once.
+`hosts.toml` has the rows, and pyproject.toml what they need, in the group `hosts`.  Each is a
+command that runs beside the programs of `docs/programs/hosts`.  One starts a server, which gets two
+requests and SIGTERM from here, or `visit.py`, which makes the requests itself.  The application
+prints what happens to it, and its variable ASKED is the question.
 """
 
 import contextlib
@@ -16,56 +13,28 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
-import tomllib
-import urllib.error
-import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from host_answers import answers
-from kept import keep, select, versions
-from loglines import free_port, plain
+from records import Row, measure, table, versions
+from serving import Program, plain, requested
 
-__all__ = ["QUESTIONS", "SUBJECTS", "Subject", "main", "observed"]
+from loopback import free_port
 
 Happening = list[Any]
+Noted = list[tuple[float, Happening]]
 ROOT = Path(__file__).parents[2]
-PROGRAMS, SOURCES = ROOT / "docs" / "programs" / "hosts", ROOT / "src"
-ROWS = Path(__file__).with_suffix(".toml")
-QUESTIONS = (
-    "usual",
-    "startup is slow",
-    "startup fails",
-    "startup raises",
-    "startup hangs",
-    "raises on the scope",
-    "returns on the scope",
-    "crashes later",
-    "shutdown fails",
-    "shutdown raises",
-    "shutdown hangs",
-)
-CTRL_C = "ended by Ctrl-C"
-TWICE = {"shutdown hangs, SIGTERM twice": "SIGTERM", "shutdown hangs, Ctrl-C twice": "SIGINT"}
-KEPT = "one connection"
-OF_KIND = {
-    "adapter": ("two at once",),
-    "client": ("two at once",),
-    "server": (CTRL_C, KEPT, *TWICE),
-    "platform": (CTRL_C,),
-}
-AT_ONCE = {"platform": 2}  # runs, of those that start many processes
-OTHERS = 12
-CAP = 70.0  # seconds: longer than the limit of any server
-BEGINS = {"server": 40.0, "platform": 150.0}  # until a host has begun
-SETTLES = {"server": 8.0, "platform": 25.0}  # without anything new
+ROWS = table("hosts")
+KINDS = ROWS["kinds"]
+# runs at once, as they wait most of the time; a platform starts many processes
+OTHERS, PLATFORMS = ThreadPoolExecutor(12), ThreadPoolExecutor(2)
+CAP = 73.0  # seconds: longer than the limit of any server, and no multiple of ten
 PAUSE = 2.0  # in which the application can crash, and a host is ready for a signal
 ENDS = 20.0  # after the signal
 GAP = 2.5  # seconds between two happenings that are worth a word
@@ -79,8 +48,7 @@ NUMBER = re.compile(r"\b(?=\w*\d)[0-9a-f]{6,}\b")  # of an object
 RAISED = re.compile(r"[\s|+-]+((?:\w+\.)*\w*(?:Error|Exception|Failure)\w*: .*)")  # in a group
 REPORT = re.compile(r'\["\w.*\]$')
 ABOUT = re.compile(r"no pool|pool lost|lifespan|startup|shutdown|Error\b|Restarting", re.IGNORECASE)
-LINES = 4
-WIDTH = 160
+LINES, WIDTH = 4, 160
 ENOUGH = 30  # happenings: a worker that fails may be started again and again
 
 
@@ -100,80 +68,53 @@ class Subject(NamedTuple):
         """Tell whether it is a server: it gets requests from here."""
         return "{port}" in self.command
 
-    @property
-    def questions(self) -> Sequence[str]:
-        """Return the questions to a host of its kind."""
-        return (*QUESTIONS, *OF_KIND.get(self.kind, ()))
-
-    def times(self, question: str) -> int:
-        """Return how often it runs for a question."""
-        return self.often if self.kind == "server" and "hangs" not in question else 1
-
-    def program_in(self, programs: Path, word: str) -> Path:
-        """Return a program: what is in the environment of `make matrix` is not installed twice."""
-        return (programs.parents[1] / "matrix" / "bin" if self.matrix else programs) / word
+    def environment(self, hosts: Path) -> Path:
+        """Return what has its packages: those of `make matrix` are not installed twice."""
+        return hosts.with_name("matrix") if self.matrix else hosts
 
 
-def exit_status(status: int) -> int | str:
-    """Return an exit status as a shell has it, with the name of a signal that ended the process."""
-    return status if status >= 0 else f"{128 - status} ({signal.Signals(-status).name})"
+SUBJECTS = {name: Subject(**row) for name, row in ROWS["rows"].items()}
 
 
-SUBJECTS = {name: Subject(**row) for name, row in tomllib.loads(ROWS.read_text("utf-8")).items()}
-
-
-class Run:
+class Run(Program):
     """A host with the application, in a folder of its own."""
 
-    def __init__(self, subject: Subject, question: str, programs: Path, place: Path) -> None:
+    def __init__(self, subject: Subject, question: str, hosts: Path, place: Path) -> None:
         self.subject, self.question = subject, question
         self.port = free_port() if subject.listens else 0
-        self.noted: list[tuple[float, Happening]] = []
-        shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
-        first, *words = subject.command.format(port=self.port).split()
-        self.running = subprocess.Popen(
-            [str(subject.program_in(programs, first)), *words],
-            cwd=place,
-            env={
-                **os.environ,
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "ASKED": question.partition(",")[0],
-                "HOME": str(place),
-                "BENTOML_HOME": str(place),
-                "PYTHONPATH": f"{place}{os.pathsep}{SOURCES}",
-                "NO_COLOR": "1",
-                "RAY_AUTH_MODE": "disabled",
-                "RAY_DEDUP_LOGS": "0",
-                "RAY_USAGE_STATS_ENABLED": "0",
-                "BENTOML_DO_NOT_TRACK": "True",
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        self.noted: Noted = []
         self.began = time.monotonic()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
+        shutil.copytree(ROOT / "docs" / "programs" / "hosts", place, dirs_exist_ok=True)
+        first, *words = subject.command.format(port=self.port).split()
+        super().__init__(
+            [subject.environment(hosts) / "bin" / first, *words],
+            place,
+            PATH=f"{hosts / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            ASKED=question.partition(",")[0],
+            HOME=str(place),
+            BENTOML_HOME=str(place),
+            PYTHONPATH=f"{place}{os.pathsep}{ROOT / 'src'}",
+            **ROWS["environment"],
+        )
 
-    def _read(self) -> None:
-        for line in self.running.stdout or ():
-            text = NOISE.sub("", NOISE.sub("", line.decode("utf-8", "replace"))).rstrip()
-            if inner := RAISED.fullmatch(text):
-                text = inner[1]
-            if found := REPORT.search(text):
-                self.note(*json.loads(found[0]))
-            for each in [] if found else plain(NUMBER.sub("…", text)):
-                self.note("prints", each)
+    def read(self, line: str) -> None:
+        """Note what the application says, or what the host prints."""
+        text = NOISE.sub("", NOISE.sub("", line)).rstrip()
+        if inner := RAISED.fullmatch(text):
+            text = inner[1]
+        if found := REPORT.search(text):
+            self.note(*json.loads(found[0]))
+        for each in [] if found else plain([NUMBER.sub("…", text)]):
+            self.note("prints", each)
 
     def note(self, *happening: Any) -> None:
-        """Add what has just happened."""
         self.noted.append((time.monotonic(), [*happening]))
 
-    def request(self) -> None:
+    def ask(self) -> None:
         """Send a request until somebody answers, as long as it is worth a try."""
         while self._may_answer():
-            status = self._status()
+            with contextlib.ExitStack() as opened:
+                status = requested(self.port, self.subject.path, opened)
             if status and status not in NOT_YET:
                 time.sleep(0.1)  # until the line of the application has come
                 self.note("answered", status)
@@ -181,17 +122,17 @@ class Run:
             time.sleep(0.2)
 
     def _may_answer(self) -> bool:
-        kind, settles = self.subject.kind, SETTLES[self.subject.kind]
-        end = self.began + BEGINS[kind]
+        settles = KINDS[self.subject.kind]["settles"]
+        end = self.began + KINDS[self.subject.kind]["begins"]
         if self.question == "startup hangs":
             end, settles = end + CAP, CAP
         if moments := [when for when, each in self.noted if each[0] != "prints"]:
             end = min(end, moments[-1] + settles)
-        return self.running.poll() is None and time.monotonic() < end
+        return not self.over and time.monotonic() < end
 
-    def request_twice(self) -> None:
+    def ask_twice(self) -> None:
         """Send two requests over one connection, as far as it stays open."""
-        self.request()  # on another one: until then it may not listen
+        self.ask()  # on another one: until then it may not listen
         client = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         client.auto_open = 0
         with contextlib.closing(client), contextlib.suppress(OSError, http.client.HTTPException):
@@ -203,88 +144,49 @@ class Run:
                 time.sleep(0.1)
                 self.note("answered", response.status)
 
-    def _status(self) -> int:
-        """Return the status of an answer, 0 if there is none."""
-        address = f"http://127.0.0.1:{self.port}{self.subject.path}"
-        try:
-            with urllib.request.urlopen(address, timeout=10) as response:
-                return int(response.status)
-        except urllib.error.HTTPError as error:
-            return error.code
-        except OSError:
-            return 0
-
     def serve(self) -> None:
         """Send two requests, and then a signal if it has not ended by itself."""
         if self.question == "startup is slow":
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda _: self.request(), range(2)))
-        elif self.question == KEPT:
-            self.request_twice()
+                list(pool.map(lambda _: self.ask(), range(2)))
+        elif self.question == "one connection":
+            self.ask_twice()
         else:
-            self.request()
-            self._pause()
-            self.request()
-        self._pause()
-        name = "SIGINT" if self.question == CTRL_C else TWICE.get(self.question, "SIGTERM")
-        for _ in range(1 + (self.question in TWICE)):
-            if self.running.poll() is None:
+            self.ask()
+            self.wait(PAUSE)
+            self.ask()
+        self.wait(PAUSE)
+        for name in ROWS["signals"].get(self.question, ["SIGTERM"]):
+            if not self.over:
                 self.note(name)
-                self.running.send_signal(signal.Signals[name])
-                self._pause()  # before the next one
-
-    def _pause(self) -> None:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.running.wait(PAUSE)
+                self.process.send_signal(signal.Signals[name])
+                self.wait(PAUSE)  # before the next one
 
     def end(self) -> None:
-        """Wait until the host has ended; end it otherwise."""
+        """Wait until the host has ended."""
         if self.subject.listens:
             self.serve()
-        wait = ENDS if self.subject.listens and self.question != "shutdown hangs" else CAP
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.running.wait(wait)
-        status = self.running.poll()
-        if status is not None:
-            self.reader.join(PAUSE)  # what it has printed comes before its end
-        self.note(*("goes on",) if status is None else ("exit", exit_status(status)))
-
-    def kill(self) -> None:
-        """End it, and the processes that it has started."""
-        for pid in [self.running.pid, *descendants(self.running.pid)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.running.pid, signal.SIGKILL)
-        self.running.wait(ENDS)
-        self.reader.join(ENDS)
-        if self.running.stdout and not self.reader.is_alive():
-            self.running.stdout.close()
+        hangs = not self.subject.listens or self.question == "shutdown hangs"
+        status = self.wait(CAP if hangs else ENDS)
+        if status is None:
+            self.note("goes on")
+            return
+        self.reader.join(PAUSE)  # what it has printed comes before its end
+        number = -self.process.returncode
+        self.note("exit", f"{status} ({signal.Signals(number).name})" if number > 0 else status)
 
 
-def descendants(pid: int) -> Iterator[int]:
-    """Yield the processes that a process has started, and those that they have started."""
-    with contextlib.suppress(OSError):
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
-        for child in map(int, children.split()):
-            yield child
-            yield from descendants(child)
-
-
-def observed(subject: Subject, programs: Path, question: str) -> list[tuple[float, Happening]]:
+def observed(subject: Subject, environment: Path, question: str) -> Noted:
     """Ask a host a question; return what happened, and when, with what it has printed."""
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        run = Run(subject, question, programs, Path(place))
-        try:
-            run.end()
-        finally:
-            run.kill()
-        return run.noted
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place,
+        Run(subject, question, environment, Path(place)) as run,
+    ):
+        run.end()
+    return run.noted
 
 
-def worth(
-    noted: Iterable[tuple[float, Happening]], usual: Iterable[tuple[float, Happening]] = ()
-) -> list[Happening]:
+def worth(noted: Noted, usual: Sequence[tuple[float, Happening]] = ()) -> list[Happening]:
     """Leave out lines that are printed when all is well, too, or not about the lifespan."""
     expected = [each for _, each in usual if each[0] == "prints"]
     found: list[Happening] = []
@@ -313,11 +215,16 @@ def _end(happened: Sequence[Happening]) -> Happening:
     return ["shutdown" if stopped else "no shutdown", *happened[-1]]
 
 
-def row(
-    programs: Path, name: str, runs: Mapping[str, Sequence[list[tuple[float, Happening]]]]
-) -> dict[str, Any]:
-    """Return the row of a subject."""
+def row(environment: Path, name: str) -> Row:
+    """Observe a subject; return its row of the record."""
     subject = SUBJECTS[name]
+    pool = PLATFORMS if subject.kind == "platform" else OTHERS
+    waits: dict[str, list[Future[Noted]]] = {}
+    for question in [*ROWS["questions"]["all"], *KINDS[subject.kind]["questions"]]:
+        often = subject.often if subject.kind == "server" and "hangs" not in question else 1
+        arguments = observed, subject, environment, question
+        waits[question] = [pool.submit(*arguments) for _ in range(often)]
+    runs = {question: [each.result() for each in of] for question, of in waits.items()}
     usual = runs["usual"][0]
     happened = {
         question: varied([worth(each, () if question == "usual" else usual) for each in of])
@@ -329,45 +236,13 @@ def row(
         "kind": subject.kind,
         "program": subject.program,
         "command": subject.command,
-        "versions": versions(str(subject.program_in(programs, "python")), subject.packages),
+        "versions": versions(subject.environment(environment), subject.packages),
         "answers": answers(happened),
         "happened": happened,
     }
 
 
-def rows(programs: Path, names: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Observe subjects; yield their rows of the record."""
-    with ThreadPoolExecutor(OTHERS) as others, contextlib.ExitStack() as stack:
-        pools = {
-            kind: stack.enter_context(ThreadPoolExecutor(number))
-            for kind, number in AT_ONCE.items()
-        }
-        waits = {
-            name: {
-                question: [
-                    pools.get(subject.kind, others).submit(observed, subject, programs, question)
-                    for _ in range(subject.times(question))
-                ]
-                for question in subject.questions
-            }
-            for name in names
-            for subject in [SUBJECTS[name]]
-        }
-        for name, runs in waits.items():
-            yield row(
-                programs, name, {key: [each.result() for each in of] for key, of in runs.items()}
-            )
-            print(name, flush=True)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Observe the subjects that are named, or all."""
-    folder, file, *names = arguments
+if __name__ == "__main__":
     # in the background of a shell SIGINT is ignored, which servers would inherit
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    keep(Path(file), [*SUBJECTS], rows(Path(folder).absolute(), select(names, SUBJECTS)))
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(measure(sys.argv[1:], SUBJECTS, row, at_once=len(SUBJECTS)))

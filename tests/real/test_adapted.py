@@ -3,27 +3,23 @@
 Each failure is logged once, in the server's own log.
 """
 
-import contextlib
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from loopback import asked, free_port
+import loopback
+from loopback import free_port
 
 __all__: list[str] = []
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS, SERVER = "docs/programs", "src/lifespec/server.py"
-LIMIT = 60.0  # seconds, on a machine that is busy
 FILES = {  # a file of the package, and what replaces it
     "uvicorn": {
         "lifespan/server.py": SERVER,
@@ -82,30 +78,7 @@ def served(place: Path, packages: Path, name: str, steps: Sequence[str]) -> tupl
     port = free_port()
     command = [sys.executable, *COMMANDS[name].format(port=port).split()]
     paths = os.pathsep.join([str(packages), str(place)])
-    environment = os.environ | {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
-    output = place / "output"
-    with (
-        output.open("w") as file,
-        subprocess.Popen(
-            command,
-            cwd=place,
-            env=environment,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        ) as process,
-    ):
-        try:
-            answer, end = None, time.monotonic() + LIMIT
-            while answer is None and process.poll() is None and time.monotonic() < end:
-                time.sleep(0.1)
-                answer = asked(port)
-            process.send_signal(signal.SIGTERM)
-            process.wait(LIMIT)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-    return answer, output.read_text()
+    return loopback.served(command, place, port, PYTHONPATH=paths)
 
 
 @each_server

@@ -1,25 +1,28 @@
-"""What is installed here does what the published matrix says of it, in part.
+"""What is installed here does what the published records say of it, in part.
 
 Verdicts and what was seen are compared exactly; only numbers, which are times, ports and processes,
-are left out of the latter.  Where something differs because it was repaired: `make matrix`.
+are left out of the latter.  If something differs because it was repaired, `make measure` renews the
+records.
 """
 
-import importlib
 import json
 import re
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import loglines
 import pytest
 
+import matrix
 from lifespec.conformance.server import check as server_check
 
 __all__: list[str] = []
 
-ROOT = Path(__file__).parents[2]
-MEASURE = ROOT / "tests" / "measure"
+RECORDS = Path(__file__).parents[2] / "docs" / "matrix"
+HERE = Path(sys.prefix)
 UVICORN = [
     "well-behaved",
     "raises-after-startup",
@@ -49,31 +52,14 @@ STARLETTE = [
     "shutdown-failed-with-message",
     "state",
 ]
-AMGI = [
-    "well-behaved",
-    "slow-start",
-    "raises-on-the-scope",
-    "returns-after-startup",
-    "failed-with-message",
-    "failed-with-empty-message",
-    "completes-twice",
-    "crashes-while-serving",
-    "shutdown-failed-with-message",
-    "works-after-shutdown",
-    "state",
-]
-TRIED = [
-    ("servers", "uvicorn", UVICORN),
-    ("drivers", "starlette", STARLETTE),
-    ("amgi", "amgi-common", AMGI),
-    pytest.param("amgi", "amgi-redis", AMGI, marks=pytest.mark.needs("redis-server")),
-]
+LOGGED = "answers", "raises", "fails", "fails-to-stop"  # the programs that end soon
 
 
 def recorded(record: str, name: str) -> dict[str, Any]:
     """Return what was recorded of a subject."""
-    file = ROOT / "docs" / "matrix" / f"{record}.json"
-    rows: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))["subjects"]
+    rows: list[dict[str, Any]] = json.loads((RECORDS / f"{record}.json").read_text("utf-8"))[
+        "subjects"
+    ]
     return next(row for row in rows if row["name"] == name)
 
 
@@ -85,22 +71,40 @@ def compared(findings: list[dict[str, Any]]) -> dict[tuple[str, str], tuple[str,
     }
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(MEASURE))
-    return importlib.import_module("run")
-
-
-@pytest.mark.parametrize(("record", "name", "cases"), TRIED)
-def test_it_does_what_was_recorded(run: Any, record: str, name: str, cases: list[str]) -> None:
-    """In the versions that are installed here, case by case."""
-    row, subject = recorded(record, name), run.RECORDS[record][name]
+@pytest.mark.parametrize(
+    ("record", "name", "cases"),
+    [("servers", "uvicorn", UVICORN), ("drivers", "starlette", STARLETTE)],
+)
+def test_the_cases_of_a_server_end_as_recorded(record: str, name: str, cases: list[str]) -> None:
+    row, subject = recorded(record, name), matrix.RECORDS[record][name]
     assert row["versions"] == {package: version(package) for package in subject.packages}
     assert row["command"] == subject.command
-    target = subject.job(Path(sys.executable).parent)
+    target = subject.target(HERE, name if record == "drivers" else "")
     report = server_check.check(target, server_check.chosen(cases))
-    now, before = compared(run.findings(report)), compared(row["findings"])
+    now, before = compared(matrix.findings(report)), compared(row["findings"])
     assert now == {key: before[key] for key in now}
     verdicts = {verdict for verdict, _ in now.values()}
     assert verdicts >= {"pass", "info"}
     assert bool(verdicts & {"fail", "warn"}) == (name != "uvicorn")
+
+
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [("frameworks", "Starlette"), ("middleware", "Starlette Mount"), ("hosts", "httpx")],
+)
+def test_a_row_that_is_measured_here_has_the_answers_of_the_record(record: str, name: str) -> None:
+    row = import_module(record).row(HERE, name)
+    assert row["answers"] == recorded(record, name)["answers"]
+
+
+def test_a_server_among_the_hosts_does_what_was_recorded() -> None:
+    hosts = import_module("hosts")
+    found = hosts.worth(hosts.observed(hosts.SUBJECTS["uvicorn"], HERE, "usual"))
+    assert found == recorded("hosts", "uvicorn")["happened"]["usual"]
+
+
+@pytest.mark.parametrize("name", ["uvicorn", "hypercorn"])
+def test_a_server_logs_what_was_recorded(name: str) -> None:
+    programs = {each: loglines.PROGRAMS[each] for each in LOGGED}
+    runs = recorded("loglines", name)["runs"]
+    assert loglines.recorded(HERE, name, programs) == {each: runs[each] for each in LOGGED}

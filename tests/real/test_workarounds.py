@@ -2,18 +2,15 @@
 
 import os
 import re
-import runpy
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from loopback import asked, free_port
+import matrix
+from loopback import free_port, served
 
 __all__: list[str] = []
 
@@ -21,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "workarounds"
 BIN = Path(sys.executable).parent
 LIMIT = 60.0  # seconds, on a machine that is busy
-HOST = str(ROOT / "tests" / "measure" / "client_host.py")
+PATHS = os.pathsep.join([str(PROGRAMS), str(ROOT / "src")])
 
 
 class Workaround(NamedTuple):
@@ -35,7 +32,6 @@ class Workaround(NamedTuple):
 
 
 HYPERCORN = "hypercorn, asyncio", "hypercorn, trio"
-OTHERS = "mangum", "amgi-common"
 CLIENTS = "starlette", "litestar", "asgi-lifespan", "quart"
 STRICT = "uvicorn_worker.UvicornWorker", "strict_worker.StrictWorker"
 CRASH = "RuntimeError: the warehouse is closed"
@@ -44,11 +40,8 @@ WORKAROUNDS = [
     ("crash", Workaround(("uvicorn",), CRASH, options="--lifespan on")),
     ("crash", Workaround(("granian", "gunicorn, asgi"), CRASH)),
     ("crash", Workaround(("gunicorn, uvicorn-worker",), CRASH, instead=STRICT)),
-    (
-        "failed",
-        Workaround((*HYPERCORN, *CLIENTS, "mangum", "amgi-common"), "no database", served=False),
-    ),
-    ("unsupported", Workaround(("hypercorn, trio", "amgi-common"), "")),
+    ("failed", Workaround((*HYPERCORN, *CLIENTS, "mangum"), "no database", served=False)),
+    ("unsupported", Workaround(("hypercorn, trio",), "")),
     ("state", Workaround(("hypercorn, trio", "granian", "asgi-lifespan"), "requests: 1")),
     ("first_request", Workaround(("daphne",), "open the pool")),
     ("versions", Workaround(CLIENTS, "ASGI 3.0")),
@@ -69,66 +62,24 @@ for _ in range(2):
 """
 
 
-def subjects() -> dict[str, Any]:
-    """Return what `make matrix` measures, by name."""
-    sys.path.insert(0, str(ROOT / "tests" / "measure"))
-    try:
-        records = runpy.run_path(str(ROOT / "tests" / "measure" / "run.py"))["RECORDS"]
-    finally:
-        sys.path.pop(0)
-    return {name: subject for record in records.values() for name, subject in record.items()}
+SUBJECTS = {**matrix.RECORDS["servers"], **matrix.RECORDS["drivers"]}
+RUNS = [(name, program, each) for program, each in WORKAROUNDS for name in each.subjects]
 
 
-SUBJECTS = subjects()
-
-
-def command(name: str, workaround: Workaround) -> list[str]:
-    """Return the command with which users start a server; a test client gets a port."""
-    typed = SUBJECTS[name].command
-    if "client_host.py" in typed:
-        return [sys.executable, HOST, name, "{app}", "{port}"]
+@pytest.mark.parametrize(
+    ("name", "program", "workaround"), RUNS, ids=[" ".join(each[:2]) for each in RUNS]
+)
+def test_a_workaround_works(
+    name: str, program: str, workaround: Workaround, tmp_path: Path
+) -> None:
+    typed, port = SUBJECTS[name].command, free_port()
     old, new = workaround.instead
     assert old in typed
-    program, *rest = f"{typed.replace(old, new)} {workaround.options}".split()
-    return [str(BIN / program), *rest]
-
-
-def runs() -> Iterator[Any]:
-    """Yield a case for each workaround and each subject."""
-    for program, workaround in WORKAROUNDS:
-        for name in workaround.subjects:
-            words = command(name, workaround)
-            filled = [word.replace("{app}", f"{program}:app") for word in words]
-            yield pytest.param(filled, workaround, id=f"{name} {program}")
-
-
-@pytest.mark.parametrize(("words", "workaround"), [*runs()])
-def test_a_workaround_works(words: list[str], workaround: Workaround, tmp_path: Path) -> None:
-    port = free_port()
-    values = {"{port}": str(port), "{workers}": "1"}
-    filled = [values.get(word, word.replace("{port}", str(port))) for word in words]
-    paths = os.pathsep.join([str(PROGRAMS), str(ROOT / "src")])
-    environment = os.environ | {"PYTHONPATH": paths, "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
-    output = tmp_path / "output"
-    with (
-        output.open("w") as file,
-        subprocess.Popen(
-            filled, cwd=tmp_path, env=environment, stdout=file, stderr=subprocess.STDOUT
-        ) as process,
-    ):
-        try:
-            answer, end = None, time.monotonic() + LIMIT
-            while answer is None and process.poll() is None and time.monotonic() < end:
-                time.sleep(0.1)
-                answer = asked(port)
-            second = time.monotonic() + 1  # in which a program can crash
-            while workaround.shows not in output.read_text() and time.monotonic() < second:
-                time.sleep(0.1)
-            process.send_signal(signal.SIGTERM)
-            process.wait(LIMIT)
-        finally:
-            process.kill()
-    text = output.read_text()
+    command = f"{typed.replace(old, new)} {workaround.options}".replace("tests/", f"{ROOT}/tests/")
+    first, *words = command.format(app=f"{program}:app", port=port, workers=1).split()
+    answer, text = served(
+        [str(BIN / first), *words], tmp_path, port, shows=workaround.shows, PYTHONPATH=PATHS
+    )
     assert workaround.shows in text
     if workaround.served:
         assert answer == "served", text
@@ -138,9 +89,8 @@ def test_a_workaround_works(words: list[str], workaround: Workaround, tmp_path: 
 
 def test_a_function_starts_its_application_once() -> None:
     """Mangum alone would start it for each event."""
-    paths = os.pathsep.join([str(PROGRAMS), str(ROOT / "src")])
     python = [sys.executable, "-c", INVOCATIONS]
     text = subprocess.check_output(
-        python, env=os.environ | {"PYTHONPATH": paths}, text=True, timeout=LIMIT
+        python, env=os.environ | {"PYTHONPATH": PATHS}, text=True, timeout=LIMIT
     )
     assert text.splitlines() == ["open the pool", "served", "served"]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["setup"]
 
-EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "api_types")
+EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "words")
 
 
 def setup(app: Sphinx) -> None:

@@ -1,7 +1,8 @@
 """Renders what belongs to the blocks that pytest runs; nothing runs here.
 
-`{output}` is what the block above prints, `{check}` proves the statement above it, `{shown}` is
-a file, and `{folded} TITLE` unfolds. A page with programs offers them as one file.
+`{output}` is what the block above prints, and `{output} zh` stands in its place on Chinese pages.
+`{check}` proves the statement above it, `{shown}` is a file, and `{folded} TITLE` unfolds. A page
+with programs offers them as one file.
 """
 
 from __future__ import annotations
@@ -47,9 +48,14 @@ class Output(SphinxDirective):
     """What the block above prints."""
 
     has_content = True
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return a block that is not translated."""
+        if self.arguments:
+            if not self.config.language.startswith(self.arguments[0]):
+                return []
+            self.state_machine.node.pop()  # type: ignore[union-attr]
         text = "\n".join(self.content)
         block = nodes.literal_block(text, text, language="text", classes=["output"])
         self.set_source_info(block)

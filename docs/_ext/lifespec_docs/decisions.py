@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -51,11 +50,10 @@ FACTS = {
 NEEDED = "outcome", "served"
 ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # which specifications decide, in this order
 COLUMNS = {
-    _("What happens"): 27,
-    _("Outcome"): 16,
-    _("What Lifespan does"): 32,
-    _("Log"): 12,
-    _("Decided by"): 13,
+    _("What happens"): 43,
+    _("Outcome"): 20,
+    _("Log"): 17,
+    _("Decided by"): 20,
 }
 SERVED = {"yes": _("served"), "no": _("not served")}
 SOURCE = ["case-source"]  # the classes of a name in the foot of a case
@@ -193,13 +191,11 @@ def _section(section: nodes.Element) -> nodes.row:
 def _cells(
     case: nodes.Element, facts: dict[str, list[Any]], translate: Translate
 ) -> Iterator[list[nodes.Node]]:
-    """Yield what happens, the outcome, what `Lifespan` does, the log, and who decided."""
-    _name, title, *does, foot = cast("list[nodes.Element]", case.children)
+    """Yield what happens, the outcome, the log, and who decided."""
+    _name, title, *_does, foot = cast("list[nodes.Element]", case.children)
     words = (node.deepcopy() for node in title.children)
     yield [nodes.paragraph("", "", nodes.reference("", "", *words, refid=case["decision"]))]
     yield [*_ends(facts, translate)]
-    links = (part for link in foot.findall(pending_xref) for part in (link, nodes.Text(" ")))
-    yield [*(each.deepcopy() for each in does), _small(*(part.deepcopy() for part in links))]
     yield [*_logged(facts["log"], translate)] or [_nothing()]
     sources = foot.findall(nodes.inline)
     yield [_small(nodes.Text(each.astext())) for each in sources if each["classes"] == SOURCE]

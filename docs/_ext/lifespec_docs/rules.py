@@ -6,6 +6,8 @@ none, are faults, each with file and line.
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
@@ -16,8 +18,9 @@ from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import cases
-from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, heading, rules
-from lifespec_docs import citations
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, heading, names, rules
+from lifespec.conformance.words import data
+from lifespec.validate import SPECS
 from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.facts import ROOT, record
 from lifespec_docs.tables import prose
@@ -25,7 +28,7 @@ from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from docutils.nodes import Element
@@ -106,9 +109,9 @@ class RuleDirective(SphinxDirective):
         """Return the sources, the wordings for other specifications, and links to results."""
         title = self.translate(_("Sources"))
         found: list[nodes.Node] = [summary_node(title, title, translatable=False)]
-        if group == rule.unspecified:
-            found.append(self._paragraph(citations.unspecified(rule, self.translate)))
-        found += map(self._paragraph, citations.source_lines(rule, self.translate))
+        if rule.unspecified and group == rule.unspecified:
+            found.append(self._paragraph(_unspecified(rule, self.translate)))
+        found += map(self._paragraph, _source_lines(rule, self.translate))
         for other in others:
             specs = other or tuple(each for each in rule.specs if rule.level(each))
             named = f"**{heading(rule, specs, self.translate)}** "
@@ -149,6 +152,80 @@ def _level(rule: Rule, group: tuple[str, ...]) -> str:
 
 def _spaced(parts: Collection[nodes.Node]) -> list[nodes.Node]:
     return [node for part in parts for node in (nodes.Text(" "), part)][1:]
+
+
+def _link(text: str, url: str) -> str:
+    """Return a link, or the text alone if there is no address."""
+    return f"[{text}]({url})" if url else text
+
+
+def _source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
+    """Yield a line for each level with its sections, and one for the specifications without it."""
+    pair, levels = translate(_("%s: %s")), dict.fromkeys(source.level for source in rule.sources)
+    for level in levels:
+        line = _by_section([each for each in rule.sources if each.level == level], translate)
+        if len(levels) > 1:
+            yield pair % (translate(level), line)
+        elif {*rule.specs} - {*rule.unspecified} == {*SPECS}:
+            yield translate(_("In all specifications: %s")) % line
+        else:
+            yield translate(_("Source: %s")) % line
+    if absent := [spec for spec in SPECS if spec not in rule.specs]:
+        yield translate(_("Not in %s")) % names(absent, translate)
+
+
+def _unspecified(rule: Rule, translate: Translate) -> str:
+    """Name the specifications that do not state a rule."""
+    if {*rule.unspecified} == {*SPECS}:
+        return translate(_("Not specified by any specification"))
+    return translate(_("Not specified by %s")) % names(rule.unspecified, translate)
+
+
+def _by_section(sources: Sequence[Source], translate: Translate) -> str:
+    """Name specifications, and the sections of each.
+
+    A section is a link; if its name stands for several texts, each of their versions is one.
+    """
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        links = {spec: address(spec, source.text, source.section) for spec in source.specs}
+        url = ""
+        if len({*links.values()}) == 1:
+            links, url = {}, next(iter(links.values()))
+        owner = _owner(source, links, translate)
+        found.setdefault(owner, []).append(f"“{_link(source.section, url)}”")
+    pair, comma = translate(_("%s, %s")), translate(_(", "))
+    return translate(_("; ")).join(
+        pair % (owner, comma.join(each)) for owner, each in found.items()
+    )
+
+
+def _owner(source: Source, links: Mapping[str, str], translate: Translate) -> str:
+    """Name the text in which a source stands."""
+    if source.text == "core":
+        families = {spec.partition(" ")[0].upper(): links.get(spec, "") for spec in source.specs}
+        every = translate(_(" and ")).join(_link(family, url) for family, url in families.items())
+        return translate(_("the main specification of %s")) % every
+    texts = names(source.specs, translate, lambda spec, text: _link(text, links.get(spec, "")))
+    if source.text:
+        return translate(_("%s, which follow %s")) % (texts, names([MAIN], translate))
+    return texts
+
+
+def address(spec: str, text: str, section: str) -> str:
+    """Return where a section of a specification can be read, or ""."""
+    key = (MAIN, "") if text == "asgi" else (spec, text)
+    return _addresses().get((*key, section), "")
+
+
+@functools.cache
+def _addresses() -> Mapping[tuple[str, str, str], str]:
+    return {
+        (spec, file["text"], section): f"{file['url']}#L{line}"
+        for file in tomllib.loads(data("sections.toml"))["file"]
+        for spec in file["specs"]
+        for section, line in file["lines"].items()
+    }
 
 
 class RuleRole(ReferenceRole):

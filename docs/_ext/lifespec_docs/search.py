@@ -7,6 +7,7 @@ text of each section, rule, case, API object and term; `search.js` ranks them.
 import json
 import re
 import sys
+import zlib
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -91,12 +92,11 @@ class Page(HTMLParser):
 
 
 def index(site: Path) -> str:
-    """Return the index of one language."""
-    pages = {}
-    for path in sorted(site.rglob("*.html")):
-        page = Page(path.read_text(encoding="utf-8"))
+    """Return the index of one language: Sphinx leaves the file of a page that is deleted."""
+    pages, inventory = {}, (site / "objects.inv").read_bytes().split(b"zlib.\n", 1)[1]
+    for name in re.findall(r"(?m)^(\S+) std:doc ", zlib.decompress(inventory).decode()):
+        page = Page((site / f"{name}.html").read_text(encoding="utf-8"))
         if page.entries:
-            name = path.relative_to(site).with_suffix("").as_posix()
             pages[name] = [page.keywords, *(entry.packed() for entry in page.entries)]
     return f"setSearchIndex({json.dumps(pages, ensure_ascii=False, separators=(',', ':'))});\n"
 

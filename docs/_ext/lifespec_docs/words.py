@@ -2,7 +2,7 @@
 
 Babel collects what stands in `_("…")` and `ngettext("…", "…", number)`, in Python and in templates.
 The translations stand in `locales/<language>/LC_MESSAGES/lifespec.po`; those of rules, cases and
-verdicts are the package's own.
+verdicts are the package's own. The types on API pages are no words, and stay out of the catalogs.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from typing import TYPE_CHECKING
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.transforms import SphinxTransform
 
 if TYPE_CHECKING:
+    from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["catalogs", "mark", "translations"]
+__all__ = ["catalogs", "mark", "setup", "translations"]
 
+TYPES = (":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[")  # the second is conf.py's
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -62,3 +67,21 @@ def _merged(files: tuple[tuple[Path, int], ...]) -> gettext.NullTranslations:
     write_mo(compiled, merged)  # which leaves out what is fuzzy
     compiled.seek(0)
     return gettext.GNUTranslations(compiled)
+
+
+class UntranslatableTypes(SphinxTransform):
+    """Marks the names of fields, and the types that sphinx-autodoc-typehints wrote."""
+
+    default_priority = 9  # before Sphinx collects messages
+
+    def apply(self, **_: object) -> None:
+        """Mark them on one page."""
+        for content in self.document.findall(addnodes.desc_content):
+            for node in content.findall(nodes.TextElement):
+                if isinstance(node, nodes.field_name) or node.rawsource.startswith(TYPES):
+                    node["translatable"] = False
+
+
+def setup(app: Sphinx) -> None:
+    """Register the transform."""
+    app.add_transform(UntranslatableTypes)

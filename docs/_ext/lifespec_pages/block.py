@@ -13,8 +13,8 @@ class Block:
 
     `output` is the text that the page shows below the block, from line `output_line` on, or None;
     a new one would be inserted at that line. `kind` is "program", "session", "check" or "process",
-    `files` has names and texts of the files that a process finds, and `indent` stands before each
-    line.
+    `files` has names and texts of the files that a process finds, `indent` stands before each line,
+    and `locale` is that of a shell.
     """
 
     page: str
@@ -28,6 +28,7 @@ class Block:
     files: tuple[tuple[str, str], ...] = ()
     libraries: tuple[str, ...] = ()
     indent: str = ""
+    locale: str = "C.UTF-8"
 
     def classed(self, prefix: str) -> list[str]:
         """Return what follows a prefix in the classes."""

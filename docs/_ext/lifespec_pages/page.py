@@ -11,8 +11,9 @@ A `python` or `pycon` block runs, and a `sh` block that is `{.real}`. Classes ab
     {.lifespan}                     `Lifespan` serves its `app`, which answers one request
     {.file-shop}                    the real blocks below find it as shop.py (shop.toml, shop.pl)
 
-An `{output}` block directly below a block contains what it prints, exactly. A `{check}` block
-proves the statement above it, see `prelude`.
+An `{output}` block directly below a block contains what it prints, exactly. An `{output} zh` block
+below that contains what a `sh` block prints in a Chinese locale. A `{check}` block proves the
+statement above it, see `prelude`.
 """
 
 from __future__ import annotations
@@ -131,8 +132,7 @@ def _runnable(
     outputs = {id(fence.above): fence for fence in fences if fence.language == "{output}"}
     for fence in fences:
         if fence.language == "{output}":
-            above = fence.above
-            if not (above and (above.language == "{shown}" or _kind(above) in PRINTING)):
+            if not _printed(fence):
                 raise PageError(page, fence.line, STRAY)
             continue
         kind = _kind(fence)
@@ -141,7 +141,7 @@ def _runnable(
             files = named.copy() if kind == "process" else {}
             if "beside" in fence.classes:
                 files |= {path.name: path.read_text(encoding="utf-8") for path in shown}
-            yield Block(
+            block = Block(
                 page,
                 fence.line,
                 kind,
@@ -154,10 +154,27 @@ def _runnable(
                 tuple(fence.argument.split()) or ("asyncio", "trio"),
                 re.match(" *", lines[fence.line - 2])[0],  # type: ignore[index]
             )
+            yield block
+            if chinese := outputs.get(id(output)):
+                yield replace(
+                    block,
+                    output=chinese.content,
+                    output_line=chinese.line,
+                    locale="zh_CN.UTF-8",
+                )
         elif not _may_stay(fence):
             raise PageError(page, fence.line, REFUSED)
         for stem in (each[5:] for each in fence.classes if each.startswith("file-")):
             named[f"{stem}.{SUFFIXES.get(fence.language, fence.language)}"] = fence.content
+
+
+def _printed(output: _Fence) -> bool:
+    """Return whether an output stands below what prints it."""
+    above = output.above
+    if above and output.argument:
+        shell = not above.argument and above.language == "{output}" and above.above
+        return bool(shell and shell.language == "sh" and _kind(shell))
+    return bool(above and (above.language == "{shown}" or _kind(above) in PRINTING))
 
 
 def _kind(fence: _Fence) -> str:

@@ -49,7 +49,8 @@ class Page(pytest.File):
         except PageError as error:
             raise self.CollectError(str(error)) from None
         for number, block in enumerate(self.blocks):
-            yield BlockItem.from_parent(self, name=str(block.line), number=number)
+            again = "[zh]" if block.locale.startswith("zh") else ""
+            yield BlockItem.from_parent(self, name=f"{block.line}{again}", number=number)
 
     def setup(self) -> None:
         """Begin with no names."""

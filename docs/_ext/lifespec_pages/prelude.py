@@ -166,7 +166,7 @@ os.environ.update({variables})
 sys.argv = {words}
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
-PATIENCE = 60.0  # seconds, for a command
+PATIENCE = 120.0  # seconds, for a command; a busy machine needs many
 MODULE = """\
 import asyncio
 from contextlib import asynccontextmanager

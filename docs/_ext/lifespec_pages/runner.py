@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["TRACEBACK", "BlockFailed", "Difference", "OutputDiffers", "run"]
 
-HERE, APART = 20.0, 60.0  # seconds that a block may take, on an idle machine
+HERE, APART = 60.0, 120.0  # seconds that a block may take; a busy machine needs many
 TRACEBACK = "Traceback (most recent call last):"
 ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
-SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)")  # of a report
+SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)|(?<=是，用时 )\d+\.\d(?= 秒)")  # of a report
 SERVER_LINE = re.compile(r".*(?:server|parent) process \[.*\n")  # names a process
 UNDER_UVICORN = """\
 import subprocess
@@ -49,13 +49,13 @@ for line in server.stdout:
     if "Uvicorn running" in line:
         server.terminate()
 """
-# Messages of the shell are English. A uvicorn takes any free port: others may run now.
+# A uvicorn takes any free port: others may run now.
 UNDER_SHELL = """\
 import os
 import subprocess
 import sys
 
-variables = {"PYTHON": sys.executable, "LC_ALL": "C.UTF-8", "UVICORN_PORT": "0"}
+variables = {"PYTHON": sys.executable, "LC_ALL": %r, "UVICORN_PORT": "0"}
 command = ["sh", "commands.sh"]
 sys.exit(subprocess.run(command, env=os.environ | variables, stderr=sys.stdout).returncode)
 """
@@ -283,7 +283,7 @@ def _printed_apart(block: Block) -> str:
     files, options = [*block.files], []
     if block.language == "sh":
         files.append(("commands.sh", block.source))
-        program = UNDER_SHELL
+        program = UNDER_SHELL % block.locale
     else:
         _compiled(block, block.line, block.source)
     if "uvicorn" in block.classes:

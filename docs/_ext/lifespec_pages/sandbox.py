@@ -31,7 +31,6 @@ __all__ = ["LOUD", "Namespace", "Process", "Timeout", "lacking", "limited", "pla
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)
 AGAIN = 1.0  # seconds until an exception that was swallowed is raised again
-MOST_PATIENCE = 5.0
 # What makes Python, pytest, rich and others print something else than they do for a reader: more
 # warnings, colours, other lines.
 LOUD = (
@@ -148,12 +147,6 @@ def _set_loggers(settings: Mapping[logging.Logger, Settings]) -> None:
         logger.filters[:] = filters
 
 
-def patience() -> float:
-    """Return how many times longer than on an idle machine a block may take now."""
-    waiting = os.getloadavg()[0] / (os.cpu_count() or 1)
-    return min(max(waiting, 1.0), MOST_PATIENCE)
-
-
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Raise Timeout in a block that runs longer, and again each second if it is swallowed.
@@ -168,7 +161,7 @@ def limited(seconds: float) -> Iterator[None]:
         raise Timeout
 
     began, handler = time.monotonic(), signal.signal(signal.SIGALRM, ring)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds * patience(), AGAIN)
+    left, interval = signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield
     finally:
@@ -223,7 +216,7 @@ def run_process(
 
 def _status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
     try:
-        return process.wait(seconds * patience())
+        return process.wait(seconds)
     except subprocess.TimeoutExpired:
         return None
     finally:

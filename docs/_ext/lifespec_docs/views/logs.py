@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from lifespec_docs.views.findings import has_lifespan, subjects
 from lifespec_docs.views.records import read, shell_status
+from lifespec_docs.views.verdicts import has_lifespan, subjects
 
 __all__ = ["TABLES", "loglines", "open_requests", "which_server"]
 

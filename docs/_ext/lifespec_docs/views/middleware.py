@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from lifespec_docs.views.findings import SIGNS, sentences
 from lifespec_docs.views.records import key, read
+from lifespec_docs.views.verdicts import SIGNS, sentences
 
 __all__ = ["TABLES", "findings", "middleware", "passing"]
 

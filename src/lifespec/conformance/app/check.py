@@ -66,9 +66,8 @@ def check_app(
     own, in real time; a named application is imported once.  `spec` names the specification, such
     as `"amgi 2.0"`, or `"amgi"` for the newest version.  `only` names the cases to report on,
     `ignore` rules to leave out.  `timeout` is how many seconds the import or an answer may take.
-    With `factory` a call of `app` makes the application.  `tell` is called with the name of each
-    case and its findings, `tick` with the name of a case and how long it has been played.  Raises
-    Unchecked for an unknown specification, case or rule.
+    With `factory` a call of `app` makes the application.  Raises Unchecked for an unknown
+    specification, case or rule.
     """
     looked = (FIRST["application"], SERVING)
     job = process.Job("application", app, known_spec(spec), factory, timeout, looked)

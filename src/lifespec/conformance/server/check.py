@@ -60,14 +60,13 @@ NOTED = ("called", "received", "sent", "refused", "returned", "raised", "cancell
 class Target:
     """A server under test; `workers` is added to the command in cases with two workers.
 
-    A program that measures something else than a server overrides how it is started and judged.
+    A program that measures something else than a server overrides how it is judged.
     """
 
     command: tuple[str, ...]
     spec: str = "asgi 2.0"
     workers: str = ""
     timeout: float = TIMEOUT
-    process: ClassVar[Callable[..., Process]] = Process
     judge: ClassVar[type[Judge]] = Judge
 
     @property
@@ -91,7 +90,7 @@ class Target:
         command = [*self.command, *shlex.split(more)]
         demand = DEMAND.search(" ".join(self.command))
         seen = Observation(case, self.spec, self.timeout, demand[0] if demand else "")
-        process = type(self).process(command, steps(case.script), case.workers)
+        process = Process(command, steps(case.script), case.workers)
         return Player(process, seen, cancelled).play()
 
 
@@ -126,8 +125,8 @@ def check_server(
     replaced, as in ``uvicorn {app} --port {port}``.  `only` names the cases to play, `ignore` rules
     to leave out; cases that take half a minute or longer are left out unless `slow` is set.
     `workers` is added to the command in cases with two workers.  `timeout` is how many seconds the
-    server may do nothing after it has called the application.  `tell` is called with the name of
-    each case and its findings.  Raises Unchecked if the server cannot be checked.
+    server may do nothing after it has called the application.  Raises Unchecked if the server
+    cannot be checked.
     """
     spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
     if (family := spec.partition(" ")[0]) != "asgi":

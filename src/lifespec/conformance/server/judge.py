@@ -492,9 +492,7 @@ class Judge:
         specifications speak of the server.
         """
         self.first("received", "lifespan.shutdown")
-        if not self.seen.knocks:
-            _skip("no-port")
-        if "answered" in self.seen.knocks:
+        if "answered" in (self.seen.knocks or self.stop()):
             return _broken("answered-after-shutdown")
         if "unanswered" in self.seen.knocks:
             return _unspecified("connected-after-shutdown")

@@ -27,7 +27,7 @@ __all__ = ["LIFESPAN", "REQUESTS", "START", "TIMEOUT", "Line", "Observation", "P
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
-REQUESTS = ("http", "message", "websocket")  # the types of scopes of requests
+REQUESTS = ("http", "websocket")  # the types of scopes of requests
 TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
@@ -145,7 +145,9 @@ class Player:
         answers: list[Answer] = []
 
         def answered() -> bool:
-            answers.append(self.process.request(action.text, self.timeout if before else BRIEF))
+            answers.append(
+                self.process.client.request(action.text, self.timeout if before else BRIEF)
+            )
             return answers[-1].body is not None
 
         self.patiently(answered)
@@ -163,16 +165,15 @@ class Player:
 
     def traffic(self, _: Action) -> None:
         """Send requests for a second, answered or not."""
-        until(lambda: self.process.request("/", BRIEF) and not self.running, BRIEF)
+        until(lambda: self.process.client.request("/", BRIEF) and not self.running, BRIEF)
 
     def knock(self, _: Action) -> None:
         """Connect to the port, and send a request."""
-        if found := self.process.knock(BRIEF):
-            self.seen.knocks.append(found)
+        self.seen.knocks.append(self.process.client.knock(BRIEF))
 
     def open(self, action: Action) -> None:
         """Send a request, and wait until the application holds it."""
-        client = threading.Thread(target=self.process.request, args=(action.text, HOLD))
+        client = threading.Thread(target=self.process.client.request, args=(action.text, HOLD))
         client.start()
         self.clients.append(client)
         self.patiently(lambda: self.noted("holds"))

@@ -34,7 +34,7 @@ __all__ = ["Failure", "app"]
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
 POLL = 0.01  # seconds between two looks at a file, which works in any event loop
-REQUESTS = ("http", "message", "websocket")
+REQUESTS = ("http", "websocket")
 PLAIN = (str, bool, int, float, type(None))
 
 calls = itertools.count(1)
@@ -230,15 +230,9 @@ STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
 }
 
 
-def target(scope: Any) -> Any:
-    """Return the path of a request or message, and what follows "?" there."""
-    return (scope["path"] if "path" in scope else scope.get("payload", b"").decode()).split("?")
-
-
 async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
     """Answer a request with what it sees; its path can change the state or hold the request."""
-    path, *query = target(scope)
-    name, *words = path.strip("/").split("/")
+    name, *words = scope["path"].strip("/").split("/")
     before, state = state_of(scope), scope.get("state", {})
     if name == "set":
         state[words[0]] = words[1]
@@ -251,9 +245,6 @@ async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
         await file("release")
     offered = [id(each) for each in states.values() if each is not None]
     seen = {"probe": HERE.name, **here(), **before, "offered": offered}
-    if scope["type"] == "message":
-        note("answered", number, type="message", query=query, body=seen)
-        return await send({"type": "message.ack"})
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})
@@ -283,7 +274,7 @@ async def app(scope: Any, receive: Receive, send: Send) -> Any:
     """Note each call and how it ended."""
     number = next(calls)
     kind = scope.get("type")
-    what = {"path": target(scope)[0]} if kind in REQUESTS else {"scope": shape(scope)}
+    what = {"path": scope["path"]} if kind in REQUESTS else {"scope": shape(scope)}
     note("called", number, type=kind, **what, **state_of(scope))
     try:
         value = await respond(number, scope, receive, send)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.report import Unchecked, fact
-from lifespec.conformance.server.client import Answer, Client, Knock
+from lifespec.conformance.server.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -58,17 +58,15 @@ class Process:
     """A server with the probe as its application, as a context manager.
 
     `command` has the placeholders {app} and {port}, and perhaps {workers}; `script` is what the
-    probe plays in its lifespan.  A subclass may start another program, too, or deliver requests in
-    another way.
+    probe plays in its lifespan.
     """
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
-        self.command, self.script = command, script
+        self.command, self.script, self.workers = command, script, workers
         self.port = _free_port()
-        self.places: dict[str, object] = {"port": self.port, "workers": workers}
         self.cancelled = threading.Event()  # set if no answer is awaited any more
         self._output = bytearray()
-        self._lines, self._position, self._lock = list[dict[str, Any]](), 0, threading.Lock()
+        self._lines, self._position = list[dict[str, Any]](), 0
         self._pauses = itertools.count(1)
 
     def __enter__(self) -> Self:
@@ -95,7 +93,7 @@ class Process:
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         own |= {CASE: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
-        places = self.places | {"app": "lifespec_probe:app"}
+        places = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
         command = [PLACES.sub(lambda at: str(places.get(at[1], at[0])), w) for w in self.command]
         try:
             self.process = subprocess.Popen(
@@ -133,20 +131,12 @@ class Process:
 
     def lines(self) -> list[dict[str, Any]]:
         """Return what the probe has noted so far."""
-        with self._lock, contextlib.suppress(FileNotFoundError), self.log.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), self.log.open("rb") as file:
             file.seek(self._position)
             whole = file.read().rpartition(b"\n")
             self._lines += map(json.loads, whole[0].splitlines())
             self._position += len(whole[0]) + len(whole[1])
         return self._lines
-
-    def request(self, path: str, limit: float) -> Answer:
-        """Let a client request a path."""
-        return self.client.request(path, limit)
-
-    def knock(self, limit: float) -> Knock | None:
-        """Let a client connect to the port of the server; None if it has none of its own."""
-        return self.client.knock(limit)
 
     def go(self) -> None:
         """Let the probe continue after its pause."""

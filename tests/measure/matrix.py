@@ -1,0 +1,240 @@
+"""Check the current servers and test clients, and record what was found: `make matrix`.
+
+python tests/measure/matrix.py ENVIRONMENT MATRIX [NAME...]
+
+MATRIX is the folder of the records.  `matrix.toml` has the subjects.
+"""
+
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from client_host import RAISED
+from records import Row, measure, select, table, versions
+
+from lifespec.conformance import cases
+from lifespec.conformance.report import Fact, Outcome, Report, Verdict, fact
+from lifespec.conformance.server import check as server_check
+from lifespec.conformance.server.check import Target, check
+from lifespec.conformance.server.judge import Judge, NotJudged, short, words
+from lifespec.conformance.text import Words
+
+ROOT = Path(__file__).parents[2]
+SPEC = "asgi 2.0"
+ROWS = table("matrix")
+CHINESE = {each["en"]: each["zh"] for each in ROWS["reasons"]}
+ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
+
+
+class ClientJudge(Judge):
+    """Judges a test client or an adapter, which raises to the code that uses it."""
+
+    @property
+    def raised(self) -> str:
+        """The exception that left it, or ""."""
+        last = next(reversed([*words(self.seen.output)]), "an exception")
+        return short(last) if self.seen.status == RAISED else ""
+
+    @property
+    def way(self) -> Fact:
+        """In which way it ended."""
+        return fact("raised-to-caller" if self.raised else "ended")
+
+    @property
+    def end(self) -> Fact:
+        """How it ended."""
+        if self.seen.ended is None:
+            return fact("client-remained", seconds=self.seen.timeout)
+        return super().end
+
+    def served(self) -> Outcome:
+        """Return whether it was served."""
+        found = super().served()
+        if found.how == "broken" and self.raised:
+            return Outcome("unspecified", fact("to-caller", text=self.raised))
+        return found
+
+    def sent(self, line: Row) -> Fact:
+        """Return what became of an event."""
+        if line["kind"] == "sent" and self.raised:
+            return fact("send-returned-to-caller", text=self.raised)
+        return super().sent(line)
+
+    def refused(self) -> Outcome:
+        """Return whether an event was refused."""
+        found = super().refused()
+        return found._replace(how="unspecified") if found.how == "broken" and self.raised else found
+
+    def exit_status(self) -> Outcome:
+        """Raise NotJudged: it has none of its own."""
+        self.finished()
+        raise NotJudged(fact("no-exit-status"))
+
+
+@dataclass(frozen=True)
+class Client(Target):
+    """A test client or an adapter: its name, and why cases and rules do not apply to it."""
+
+    judge = ClientJudge
+    name: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """Its name."""
+        return self.name
+
+    def not_applicable(self, name: str) -> Fact | None:
+        """Return why a case or a rule does not apply to it; None if it does."""
+        text = self.reasons.get(name)
+        return fact("text", text=text) if text else super().not_applicable(name)
+
+
+class Subject(NamedTuple):
+    """A row of `matrix.toml`."""
+
+    packages: Sequence[str]
+    command: str
+
+    def target(self, environment: Path, client: str = "") -> Target:
+        """Return what the suite checks with the programs of an environment."""
+        program, *rest = self.command.split()
+        rest = [str(ROOT / word) if word.endswith(".py") else word for word in rest]
+        command = (str(environment / "bin" / program), *rest)
+        if not client:
+            return Target(command, SPEC)
+        why = {
+            name: each["en"]
+            for each in ROWS["reasons"]
+            for name in each["applies_not"]
+            if each.get("to", client) == client
+        }
+        return Client(command, SPEC, name=client, reasons=why)
+
+
+RECORDS = {
+    record: {name: Subject(**row) for name, row in ROWS[record].items()}
+    for record in ("servers", "drivers")
+}
+
+
+def findings(report: Report) -> list[Row]:
+    """Return what was found, and in Chinese what a page shows of it."""
+    silent = {case.name: case.silent_on for case in cases.load()}
+    english, chinese = (Words(language, report.spec).say for language in ("en", "zh"))
+    found = []
+    for each in report.findings:
+        row = {
+            "case": each.case,
+            "rule": each.rule,
+            "verdict": str(each.verdict),
+            "unspecified": silent[each.case](each.rule, report.spec),
+            "actual": ADDRESS.sub("0x…", english(each.observed)),
+        }
+        if each.verdict != Verdict.PASS:
+            said = ADDRESS.sub("0x…", chinese(each.observed))
+            row["zh"] = CHINESE.get(said, said)
+        found.append(row)
+    return found
+
+
+def verdicts(found: Iterable[Row], *keys: str) -> dict[tuple[str, ...], list[Verdict]]:
+    """Return the verdicts by what the findings have for the keys."""
+    rows: dict[tuple[str, ...], list[Verdict]] = {}
+    for each in found:
+        rows.setdefault(tuple(each[key] for key in keys), []).append(Verdict(each["verdict"]))
+    return rows
+
+
+def varying(found: Sequence[Row], again: Sequence[Row]) -> list[Row]:
+    """Note in each finding which verdict a second run had instead, if it had another one."""
+    first, second = (verdicts(each, "case", "rule") for each in (found, again))
+    rows = []
+    for each in found:
+        key = each["case"], each["rule"]
+        others = {*map(str, second.get(key, ()))} - {*map(str, first[key])}
+        rows.append(each | ({"varies": sorted(others)} if others else {}))
+    return rows
+
+
+def answers(found: Sequence[Row]) -> Row:
+    """Say for each rule, and for each unspecified case, which verdicts count; count the rules."""
+    counted = [Verdict.of(each) for each in verdicts(found, "rule").values()]
+    rules = verdicts([each for each in found if not each["unspecified"]], "rule")
+    unspecified = verdicts([each for each in found if each["unspecified"]], "case")
+    return {
+        "counts": {str(verdict): counted.count(verdict) for verdict in Verdict},
+        "rules": {name: shown(each) for (name,), each in rules.items()},
+        "cases": {name: shown(each) for (name,), each in unspecified.items()},
+    }
+
+
+def shown(verdicts: Sequence[Verdict]) -> list[str]:
+    """Return the verdict that counts; a PASS does not hide an INFO."""
+    counts = Verdict.of(verdicts)
+    both = counts == Verdict.PASS and Verdict.INFO in verdicts
+    return [str(counts), *([str(Verdict.INFO)] if both else [])]
+
+
+def exits(report: Report) -> dict[str, Any]:
+    """Return with which status the process ended in some cases, as a shell has it."""
+    return {
+        each.case: None if each.verdict == Verdict.SKIP else [*status(each.observed), "running"][0]
+        for each in report.findings
+        if ROWS["exits"].get(each.case) == each.rule
+    }
+
+
+def status(observed: Fact) -> Iterator[int]:
+    """Yield the exit status that a fact has, if it has one."""
+    for name, part in observed.parts.items():
+        if name == "status":
+            yield part
+        if isinstance(part, Fact):
+            yield from status(part)
+
+
+def row(record: str, environment: Path, name: str) -> Row:
+    """Check a subject; return its row of the record.
+
+    Cases with another verdict than PASS run twice, because some end otherwise from run to run.
+    """
+    subject = RECORDS[record][name]
+    began = time.monotonic()
+    target = subject.target(environment, name if record == "drivers" else "")
+    report = check(target, server_check.chosen(slow=True))
+    found = findings(report)
+    faults = {each["case"] for each in found if each["verdict"] not in ("pass", "skip")}
+    if faults:
+        again = check(target, server_check.chosen(sorted(faults)))
+        found = varying(found, findings(again))
+    made = {
+        "name": name,
+        "command": subject.command,
+        "versions": versions(environment, subject.packages),
+        "seconds": round(time.monotonic() - began),
+        **answers(found),
+    }
+    if record == "servers" and made["counts"]["skip"] < sum(made["counts"].values()):
+        made["exits"] = exits(report)
+    return made | {"findings": found}
+
+
+def main(environment: str, matrix: str, *names: str) -> int:
+    """Check the subjects, one after the other."""
+    wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
+    failed = 0
+    for record, subjects in RECORDS.items():
+        if chosen := [name for name in subjects if name in wanted]:
+            arguments = environment, f"{matrix}/{record}.json", *chosen
+            failed |= measure(arguments, subjects, partial(row, record), spec=SPEC)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,113 @@
+"""A program that is measured, in a folder of its own: its output, requests to it, and its end."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Self
+
+ENDING = 20.0  # seconds in which a killed process is gone
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+| [+-]\d{4})"
+PREFIX = re.compile(rf"^(?:\[{TIME}\] \[\d+\] |{TIME} )")  # when, and in which process
+NUMBER = re.compile(r"(?<=\[)\d+(?=\])|\d{4,}")  # of a process or a port
+FRAME = re.compile(
+    r"\s|$|Process |\w+: *Traceback|Traceback|During handling|The above exception|[\w.]+Error$"
+)
+
+
+class Program:
+    """A process with its output in `lines`; when this is left, all that it started is killed."""
+
+    def __init__(self, command: Sequence[str | Path], place: Path, **environment: str) -> None:
+        self.lines: list[str] = []
+        self.process = subprocess.Popen(
+            command,
+            cwd=place,
+            env={**os.environ, "NO_COLOR": "1", **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout or ():
+            self.read(line.decode("utf-8", "replace").rstrip("\r\n"))
+
+    def read(self, line: str) -> None:
+        """Take a line of the output."""
+        self.lines.append(line)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pid in [*_descendants(self.process.pid)]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(ENDING)
+        self.reader.join(ENDING)
+        if self.process.stdout and not self.reader.is_alive():
+            self.process.stdout.close()
+
+    @property
+    def over(self) -> bool:
+        """Whether the process has ended."""
+        return self.process.poll() is not None
+
+    def wait(self, seconds: float) -> int | None:
+        """Wait for the end; return the exit status as a shell has it, or None without an end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            status = self.process.wait(seconds)
+            return status if status >= 0 else 128 - status
+        return None
+
+    def request(self, port: int, patience: float, opened: contextlib.ExitStack) -> int:
+        """Send a request as soon as it listens; return the status, 0 without an answer.
+
+        The response stays open for as long as `opened` is.
+        """
+        end, status = time.monotonic() + patience, 0
+        while not status and time.monotonic() < end and not self.over:
+            status = requested(port, "/", opened)
+            time.sleep(0.2)  # also for the lines about the request
+        return status
+
+
+def requested(port: int, path: str, opened: contextlib.ExitStack) -> int:
+    """Send a request; return the status, 0 without an answer."""
+    try:
+        response = urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10)
+        return int(opened.enter_context(response).status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+    except OSError:
+        return 0
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    """Yield the processes that a process has started, and those that they have started."""
+    with contextlib.suppress(OSError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii")
+        for child in map(int, children.split()):
+            yield child
+            yield from _descendants(child)
+
+
+def plain(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a log, each once; without times, processes, requests and frames."""
+    rest = [PREFIX.sub("", line) for line in lines if not FRAME.match(line)]
+    kept = [NUMBER.sub("…", line).rstrip() for line in rest if '"GET /' not in line]
+    return list(dict.fromkeys(kept))
