@@ -62,6 +62,7 @@ STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shu
 ALL = ("lifespan.startup", STARTED["type"], "lifespan.shutdown", STOPPED["type"])
 ENDS = ("raise", "return")
 SPEC_NAMES = list(SPECS)
+PAGI_03 = {"version": "0.3", "spec_version": "0.3"}
 
 
 def run(call: Awaitable[Any]) -> Any:
@@ -270,6 +271,22 @@ def test_the_scopes_of_lifespan_scope_have_no_fault(spec: str, state: bool) -> N
     for worker in workers:
         talk = Talk("return").run(lifespan_scope(spec, state=state, worker=worker))
         assert talk.rule_ids == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "worker", "scope"),
+    [
+        ("asgi 1.0", None, {}),
+        ("asgi 2.0", None, {"asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}),
+        ("amgi 1.0", None, {"amgi": {"version": "1.0", "spec_version": "1.0"}, "state": {}}),
+        ("pagi 0.3", None, {"pagi": {**PAGI_03, "is_worker": 0}, "state": {}}),
+        ("pagi 0.3", 2, {"pagi": {**PAGI_03, "is_worker": 1, "worker_num": 2}, "state": {}}),
+    ],
+)
+def test_the_scope_of_a_specification(spec: str, worker: int | None, scope: dict[str, Any]) -> None:
+    assert lifespan_scope(spec, worker=worker) == {"type": "lifespan", **scope}
+    without = {key: scope[key] for key in scope if key != "state"}
+    assert lifespan_scope(spec, worker=worker, state=False) == {"type": "lifespan", **without}
 
 
 ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
