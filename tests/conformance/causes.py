@@ -15,6 +15,20 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 Life = Callable[[Any], AbstractAsyncContextManager[None]]
 
 
+LIMIT = 2.0  # seconds for an answer; a busy machine takes long for little
+CAUSES: dict[Application, tuple[int, tuple[str, ...]]] = {}
+
+
+def reported(status: int, *sentences: str) -> Callable[[Application], Application]:
+    """Enter an application with its exit status, and with what the report of it says."""
+
+    def entered(app: Application) -> Application:
+        CAUSES[app] = status, sentences
+        return app
+
+    return entered
+
+
 class UnheardError(Exception):
     """An event that the application does not know."""
 
@@ -52,17 +66,22 @@ def application(life: Callable[[Any], AsyncIterator[None]]) -> Application:
     return app
 
 
+@reported(0, "faultless keeps lifespan 2.0 (ASGI) starts yes stops yes", "12 kept")
 @application
 async def faultless(_: Any) -> AsyncIterator[None]:
     yield
 
 
+@reported(
+    2, "does not start", "within 2 s (--timeout); it blocks the event loop in", "time.sleep(100)"
+)
 @application
 async def blocks_at_startup(_: Any) -> AsyncIterator[None]:
     time.sleep(100)  # noqa: ASYNC251  the fault
     yield
 
 
+@reported(1, "does not stop", "it blocks the event loop in `joins_at_shutdown`", "thread.join()")
 @application
 async def joins_at_shutdown(_: Any) -> AsyncIterator[None]:
     thread = threading.Thread(target=time.sleep, args=(100,), daemon=True)
@@ -71,6 +90,7 @@ async def joins_at_shutdown(_: Any) -> AsyncIterator[None]:
     thread.join()
 
 
+@reported(2, "does not start", "it waits in `wait_for_kafka`", "--timeout")
 @application
 async def waits_at_startup(_: Any) -> AsyncIterator[None]:
     await wait_for_kafka()
@@ -81,12 +101,14 @@ async def wait_for_kafka() -> None:
     await asyncio.Event().wait()
 
 
+@reported(1, "does not stop", "it waits in `wait_for_kafka`")
 @application
 async def waits_at_shutdown(_: Any) -> AsyncIterator[None]:
     yield
     await wait_for_kafka()
 
 
+@reported(1, "does not stop", "after startup, for 2 s (--timeout) it blocks", "in `later`")
 @application
 async def blocks_while_serving(_: Any) -> AsyncIterator[None]:
     async def later() -> None:
@@ -98,24 +120,37 @@ async def blocks_while_serving(_: Any) -> AsyncIterator[None]:
     task.cancel()
 
 
+@reported(2, "does not start", "no: KeyError: 'DATABASE_URL_OF_SHOP', in `needs_a_setting`")
 @application
 async def needs_a_setting(_: Any) -> AsyncIterator[None]:
     os.environ["DATABASE_URL_OF_SHOP"]
     yield
 
 
+@reported(1, "does not stop", "RuntimeError: cannot flush, in `cannot_flush`")
 @application
 async def cannot_flush(_: Any) -> AsyncIterator[None]:
     yield
     raise ExceptionGroup("clean-up", [RuntimeError("cannot flush")])
 
 
+@reported(
+    1,
+    "starts and stops, but its process does not end",
+    "a thread that is not a daemon: connection, started in `leaves_a_thread`",
+    "Close what started it",
+)
 @application
 async def leaves_a_thread(_: Any) -> AsyncIterator[None]:
     threading.Thread(target=time.sleep, args=(100,), name="connection").start()
     yield
 
 
+@reported(
+    0,
+    "a task that still runs: `wait_for_kafka` (poller), made in `leaves_a_task`",
+    "a task that still runs: `sleep`, made in `leaves_a_task`",
+)
 @application
 async def leaves_a_task(_: Any) -> AsyncIterator[None]:
     asyncio.create_task(wait_for_kafka(), name="poller")  # noqa: RUF006  the fault
@@ -123,12 +158,19 @@ async def leaves_a_task(_: Any) -> AsyncIterator[None]:
     yield
 
 
+@reported(0, "a child process that still runs:", "import time")
 @application
 async def leaves_a_process(_: Any) -> AsyncIterator[None]:
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])  # noqa: ASYNC220
     yield
 
 
+@reported(
+    0,
+    "and an error occurred",
+    "while starting: ERROR rows: no cache",
+    "while stopping: ERROR rows: the last batch was lost (RuntimeError: Plugin not yet",
+)
 @application
 async def logs_errors(_: Any) -> AsyncIterator[None]:
     logging.getLogger("rows").error("no cache")
@@ -139,6 +181,7 @@ async def logs_errors(_: Any) -> AsyncIterator[None]:
         logging.getLogger("rows").exception("the last batch was lost")
 
 
+@reported(0, "receive_messages`, made in `has_a_task_that_dies`", "ConnectionError: link detached")
 @application
 async def has_a_task_that_dies(scope: Any) -> AsyncIterator[None]:
     async def receive_messages() -> None:
@@ -149,6 +192,7 @@ async def has_a_task_that_dies(scope: Any) -> AsyncIterator[None]:
     yield
 
 
+@reported(1, "does not stop", "no: OSError: no orders, in `work`")
 @application
 async def fails_while_serving(_: Any) -> AsyncIterator[None]:
     async def work() -> None:
@@ -188,37 +232,76 @@ def fail(error: BaseException) -> Callable[[], None]:
 
 STARTED = {"type": "lifespan.startup.complete"}
 STOPPED = {"type": "lifespan.shutdown.complete"}
-raises_late = scripted(None, fail(OSError("no database")))
-raises_on_the_scope = scripted(fail(AssertionError()))
-wants_a_path = scripted(fail(KeyError("path")))
-returns_late = scripted(None)
-returns_early = scripted(None, STARTED)
-returns_at_shutdown = scripted(None, STARTED, None)
-raises_at_shutdown = scripted(None, STARTED, None, fail(OSError("no disk")))
-crashes = scripted(None, STARTED, fail(OSError("no disk")))
-exits = scripted(None, lambda: os._exit(4))
-exits_at_shutdown = scripted(None, STARTED, None, lambda: os._exit(4))
-raises_exit = scripted(None, fail(SystemExit(4)))
-kills_itself = scripted(None, STARTED, None, lambda: os.kill(os.getpid(), 9))
-answers_with_shutdown = scripted(None, STOPPED)
-says_failed = scripted(None, {"type": "lifespan.startup.failed", "message": "no database"})
-says_nothing = scripted(None, {"type": "lifespan.startup.failed"})
-asks_again = scripted(None, None)
-forks = scripted(None, os.fork, STARTED, None, STOPPED)
+raises_late = reported(
+    1,
+    "is served without its startup",
+    "it raised OSError: no database, in `raises`",
+    "after it had received lifespan.startup",
+    "Answer lifespan.startup.failed",
+)(scripted(None, fail(OSError("no database"))))
+raises_on_the_scope = reported(
+    0, "does not support lifespan", "it raised AssertionError", "find the middleware"
+)(scripted(fail(AssertionError())))
+wants_a_path = reported(0, "KeyError: 'path'", "Only requests have this key")(
+    scripted(fail(KeyError("path")))
+)
+returns_late = reported(1, "is served without its startup", "it returned without an answer")(
+    scripted(None)
+)
+returns_early = reported(0, "without clean-up", "To run clean-up, wait for lifespan.shutdown")(
+    scripted(None, STARTED)
+)
+returns_at_shutdown = reported(1, "it returned without an answer to lifespan.shutdown")(
+    scripted(None, STARTED, None)
+)
+raises_at_shutdown = reported(1, "it raised at shutdown: OSError: no disk")(
+    scripted(None, STARTED, None, fail(OSError("no disk")))
+)
+crashes = reported(1, "it raised while it was running: OSError: no disk")(
+    scripted(None, STARTED, fail(OSError("no disk")))
+)
+exits = reported(2, "does not start", "it ended the process at startup: status 4")(
+    scripted(None, lambda: os._exit(4))
+)
+exits_at_shutdown = reported(1, "it ended the process at shutdown: status 4")(
+    scripted(None, STARTED, None, lambda: os._exit(4))
+)
+raises_exit = reported(2, "it ended the process at startup: SystemExit: 4")(
+    scripted(None, fail(SystemExit(4)))
+)
+kills_itself = reported(1, "it ended the process at shutdown: SIGKILL")(
+    scripted(None, STARTED, None, lambda: os.kill(os.getpid(), 9))
+)
+answers_with_shutdown = reported(
+    2, "the suite refused what it sent: it sent lifespan.shutdown.complete while starting"
+)(scripted(None, STOPPED))
+says_failed = reported(2, "does not start", "no: no database")(
+    scripted(None, {"type": "lifespan.startup.failed", "message": "no database"})
+)
+says_nothing = reported(2, "it sent no message")(
+    scripted(None, {"type": "lifespan.startup.failed"})
+)
+asks_again = reported(1, "instead of answering it waits for another event", "Answer the event")(
+    scripted(None, None)
+)
+forks = reported(0, "keeps lifespan 2.0")(scripted(None, os.fork, STARTED, None, STOPPED))
 
 
+@reported(0, 'It put another object into scope["state"]')
 async def rebinds(scope: Any, receive: Any, send: Any) -> None:
     """Put another object into the scope's state."""
     scope["state"] = {"pool": 1}
     await scripted(None, STARTED, None, STOPPED)(scope, receive, send)
 
 
+@reported(0, "It does not return after it has answered lifespan.shutdown")
 async def lingers(scope: Any, receive: Any, send: Any) -> None:
     """Do more after the last answer."""
     await scripted(None, STARTED, None, STOPPED)(scope, receive, send)
     await asyncio.sleep(100)
 
 
+@reported(0, "on trio, which it needs")
 async def on_trio(scope: Any, receive: Any, send: Any) -> None:
     """Need trio, and serve requests by it."""
     import trio  # noqa: PLC0415  as some do
@@ -230,6 +313,7 @@ async def on_trio(scope: Any, receive: Any, send: Any) -> None:
         await scripted(None, STARTED, None, STOPPED)(scope, receive, send)
 
 
+@reported(1, "does not stop", "it waits in `hangs_on_trio`")
 async def hangs_on_trio(scope: Any, receive: Any, send: Any) -> None:
     """Never answer shutdown."""
     import trio  # noqa: PLC0415
@@ -239,6 +323,7 @@ async def hangs_on_trio(scope: Any, receive: Any, send: Any) -> None:
     await trio.sleep(100)
 
 
+@reported(2, "could not be checked", "returned 1, which cannot be awaited")
 def no_coroutine(scope: Any, receive: Any, send: Any) -> int:
     """Return what cannot be awaited."""
     return 1

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import Fact, cases
-from lifespec.conformance.app import cause, judge
+from lifespec.conformance import Fact
+from lifespec.conformance.app import judge
 from lifespec.conformance.app.play import Broken, Seen
-from lifespec.conformance.report import Row, fact
+from lifespec.conformance.report import fact
 from lifespec.conformance.text import Words
-from lifespec.testing.left import Error
-from lifespec.testing.left import Fact as Left
+from lifespec.testing.facts import Error
+from lifespec.testing.leftovers import Logged
 
 __all__: list[str] = []
 
@@ -18,60 +18,92 @@ STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "recei
 STARTED |= {"ended": "returned"}
 
 
-def rows(seen: Seen, serving: Seen | None = None) -> list[Row]:
-    return [*cause.rows(seen, serving or seen, 30.0)]
+KEY_ERROR = Error("KeyError", "'pool'", None, ("KeyError",), "'pool'")
+TASK = fact("task", name="`work`", place="shop.py:1")
+UNRUN = [fact("never-ran", receiver="App", place=str(number)) for number in range(5)]
+RECORDS = [
+    Logged("ERROR", "shop", "no cache", 1.0),
+    Logged("ERROR", "shop", "failed", 1.0, KEY_ERROR),
+    Logged("ERROR", "shop", "startup: 'pool'", 1.0),
+    Logged("ERROR", "shop", "no page", 3.0),
+]
+MODULE = fact("given-no-lifespan", name="life", type="module", receiver="FastAPI", place="x")
+NOT_CALLABLE = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
 
 
 def said(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
-    return [Words().say(row.fact) for row in rows(seen, serving) if row.label == label]
+    rows = judge.rows(seen, serving or seen, 30.0)
+    return [Words().say(row.fact) for row in rows if row.label == label]
 
 
-def test_only_what_takes_long_has_its_seconds() -> None:
-    assert said(Seen(**STARTED), "starts") == ["yes"]
-    long = {"startup": 1.26, "shutdown": 3.0}
-    assert said(Seen(seconds=long, **STARTED), "starts") == ["yes, in 1.3 s"]
-    assert said(Seen(seconds=long, **STARTED), "stops") == ["yes, in 3.0 s"]
-
-
-def test_three_lifespans_that_never_ran_are_named_and_the_others_counted() -> None:
-    unrun = [fact("never-ran", receiver="App", place=str(number)) for number in range(5)]
-    found = said(Seen(unrun=unrun, **STARTED), "never ran")
-    assert len(found) == 4
-    assert found[-1] == "and 2 more"
+@pytest.mark.parametrize(
+    ("seen", "label", "sentences"),
+    [
+        (Seen(**STARTED), "starts", ["yes"]),
+        (Seen(**STARTED, seconds={"startup": 1.26}), "starts", ["yes, in 1.3 s"]),
+        (Seen(**STARTED, seconds={"shutdown": 3.0}), "stops", ["yes, in 3.0 s"]),
+        (
+            Seen("failed", message="'pool'", caught=KEY_ERROR, framework="Quart"),
+            "starts",
+            [
+                "no: KeyError: 'pool'",
+                "(Quart sends only \"'pool'\"; this is what it had caught)",
+            ],
+        ),
+        (
+            Seen("failed", message="no database", caught=KEY_ERROR),
+            "starts",
+            ["no: no database (KeyError: 'pool')"],
+        ),
+        (
+            Seen(**STARTED, unrun=UNRUN),
+            "never ran",
+            [*(f"{number}: it was given to App, and nothing ran it" for number in range(3)),
+             "and 2 more"],
+        ),
+        (
+            Seen(**STARTED, leftovers=[fact("task-left", name=name)
+                                       for name in ("`poll`", "`poll`", "`send`", TASK)]),
+            "left",
+            ["a task that still runs: `work`, made in shop.py:1. Cancel it in the clean-up.",
+             "tasks of libraries that still run: `poll`, `send`"],
+        ),
+        (  # neither the cause, nor what a request logged
+            Seen("failed", error=KEY_ERROR, logged=RECORDS, marks=[(2.0, "request")]),
+            "logged",
+            ["while starting: ERROR shop: no cache"],
+        ),
+        (
+            Seen("complete", "returned early", framework="Flama"),
+            "know",
+            ["This is the doing of Flama, not of your code."],
+        ),
+        (Seen("complete", "returned early", framework="Flama"), "change", []),
+        (
+            Seen("complete", "hung", asked=True, waited="shutdown", doing="late"),
+            "stops",
+            ["no: not within 30 s (--timeout); its answer came later"],
+        ),
+        (
+            Seen("complete", "raised", received=True, refused=[fact("no-event", value="1")],
+                 error=Error("SendRefused", "x", None, ("SendRefused",), "x")),
+            "stops",
+            ["no: the suite refused what it sent: 1 is no event"],
+        ),
+        (
+            Seen("failed", caught=NOT_CALLABLE, unrun=[MODULE]),
+            "change",
+            [("life, which FastAPI was given as its lifespan, is no function: it is of the type"
+              " module. If it is a module, import the function from it. (x)")],
+        ),
+    ],
+)  # fmt: skip
+def test_a_row_says_what_was_seen(seen: Seen, label: str, sentences: list[str]) -> None:
+    assert said(seen, label) == sentences
 
 
 def test_a_lifespan_that_ran_while_it_served_is_not_named() -> None:
-    unrun = [fact("never-ran", receiver="App", place="x")]
-    assert said(Seen(unrun=unrun, **STARTED), "never ran", Seen(**STARTED)) == []
-
-
-def test_what_a_framework_sends_is_told_beside_what_it_had_caught() -> None:
-    error = Error("KeyError", "'DATABASE_URL'", None, ("KeyError",), "'DATABASE_URL'")
-    seen = Seen("failed", message="'DATABASE_URL'", caught=error, framework="Quart")
-    assert said(seen, "starts") == [
-        "no: KeyError: 'DATABASE_URL'",
-        "(Quart sends only \"'DATABASE_URL'\"; this is what it had caught)",
-    ]
-
-
-def test_a_message_of_its_own_stands_beside_the_exception() -> None:
-    error = Error("KeyError", "'pool'", None, ("KeyError",), "'pool'")
-    seen = Seen("failed", message="no database", caught=error)
-    assert said(seen, "starts") == ["no: no database (KeyError: 'pool')"]
-
-
-def test_tasks_of_libraries_are_one_line() -> None:
-    own = Left("task", {"name": "`work`", "place": "shop.py:1"})
-    behind = [Left("task-left", {"name": name}) for name in ("`poll`", "`poll`", "`send`", own)]
-    found = said(Seen(behind=behind, **STARTED), "left")
-    assert found[-1] == "tasks of libraries that still run: `poll`, `send`"
-    assert len(found) == 2
-
-
-def test_a_framework_that_returns_early_is_no_fault_of_the_author() -> None:
-    seen = Seen("complete", "returned early", framework="Flama")
-    assert said(seen, "know") == ["This is the doing of Flama, not of your code."]
-    assert said(seen, "change") == []
+    assert said(Seen(**STARTED, unrun=UNRUN), "never ran", Seen(**STARTED)) == []
 
 
 @pytest.mark.parametrize(
@@ -96,36 +128,8 @@ def test_advice_is_by_the_kind_of_exception(type_: str, texts: str, words: str) 
 
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
-    assert cause.advice_on(error) is None
+    assert judge.advice_on(error) is None
     assert said(Seen("failed", caught=error), "change") == []
-
-
-def test_what_was_given_is_told_where_it_cannot_be_called() -> None:
-    error = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
-    given = [fact("given-no-lifespan", name="life", type="module", receiver="FastAPI", place="x")]
-    assert "is no function" in said(Seen("failed", caught=error, given=given), "change")[0]
-
-
-def test_an_answer_that_came_too_late_does_not_count() -> None:
-    seen = Seen("complete", "hung", asked=True, waited="shutdown", doing="late")
-    assert said(seen, "stops") == ["no: not within 30 s (--timeout); its answer came later"]
-    assert not cause.stops(seen)
-    assert "Cancel what the clean-up waits for" in said(seen, "change")[0]
-
-
-def test_a_refusal_that_kept_it_from_stopping_is_told() -> None:
-    error = Error("SendRefused", "x", None, ("SendRefused",), "x")
-    refused = [fact("no-event", value="1")]
-    seen = Seen("complete", "raised", received=True, refused=refused, error=error)
-    assert cause.answers(seen) == ("complete", "refused")
-    assert said(seen, "stops") == ["no: the suite refused what it sent: 1 is no event"]
-
-
-def outcome(case: str, phrase: str, rule: str, seen: Seen, first: Seen | None = None) -> Any:
-    found = next(each for each in cases.load() if each.name == case)
-    matter = judge._Matter(rule, "asgi 2.0", seen, first or seen, 30.0)
-    assert found
-    return judge.PHRASES[phrase](matter)
 
 
 @pytest.mark.parametrize(
@@ -146,5 +150,5 @@ def outcome(case: str, phrase: str, rule: str, seen: Seen, first: Seen | None = 
 def test_a_phrase_judges_what_was_seen(
     phrase: str, rule: str, seen: Seen, how: str, kind: str
 ) -> None:
-    found = outcome("start-and-stop", phrase, rule, seen)
+    found = judge.PHRASES[phrase](judge._Question(rule, "asgi 2.0", seen, seen, 30.0))
     assert (found.how, found.observed.kind) == (how, kind)

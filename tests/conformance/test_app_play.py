@@ -12,7 +12,8 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, Seen, play
-from lifespec.testing import left
+from lifespec.conformance.app.target import Job
+from lifespec.testing import leftovers
 
 __all__: list[str] = []
 
@@ -24,7 +25,7 @@ def played(
 ) -> Call:
     """Play a case, and end what is left in the loop."""
     found = next(each for each in cases.load() if each.name == case)
-    call = play(app, found, spec, limit)[-1]
+    call = play(app, found, spec, limit)
     call.loop.sweep()
     return call
 
@@ -40,20 +41,32 @@ def test_an_end_after_the_deadline_does_not_count() -> None:
     assert played(app, limit=0.1).seen.startup == "hung"
 
 
-def test_an_application_that_has_not_received_the_event_is_told_so() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.sleep(60)
+async def waits(scope: Any, receive: Any, send: Any) -> None:
+    await asyncio.sleep(60)
 
-    seen = played(app, limit=0.1).seen
-    assert (seen.startup, seen.doing) == ("hung", "not-received")
-    assert seen.stack[-1].function == "app"
+
+@pytest.mark.parametrize(
+    ("app", "case", "startup", "doing", "reaction"),
+    [
+        (waits, "start-and-stop", "hung", "not-received", ""),
+        (waits, "two-loops", "hung", "not-received", ""),  # the second loop would hang, too
+        (waits, "unknown-scope", "hung", "running", "silent"),
+        (causes.lingers, "start-and-stop", "complete", "", ""),
+    ],
+)
+def test_what_an_application_does_when_its_time_is_over_is_kept(
+    app: Any, case: str, startup: str, doing: str, reaction: str
+) -> None:
+    seen = played(app, case, limit=0.1 if doing else 5.0).seen
+    assert (seen.startup, seen.doing, seen.reaction) == (startup, doing, reaction)
+    assert [each.function for each in seen.stack] == ["waits"] * bool(doing)
 
 
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
     call = played(causes.scripted(None, STARTED, None, STOPPED, None))
     before = len(call.seen.entries)
     asyncio.run(call._send(STARTED))
-    call.gone("returned")
+    call.end("returned")
     assert len(call.seen.entries) == before
 
 
@@ -86,19 +99,19 @@ def test_an_event_that_the_specification_lacks_is_open() -> None:
 
 
 def test_a_parent_that_has_gone_ends_the_cases() -> None:
-    job = process.Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
+    job = Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
     with process.Host(job) as host:
-        host.connection.send((["start-and-stop"], 1, False))
+        host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
-        while not left.processes(host.process.pid) and time.monotonic() < deadline:
+        while not leftovers.processes(host.process.pid) and time.monotonic() < deadline:
             time.sleep(0.02)
-        children = left.processes(host.process.pid)
+        children = leftovers.processes(host.process.pid)
     assert children
-    assert left.processes(os.getpid()) == []
+    assert leftovers.processes(os.getpid()) == []
 
 
 def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
-    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    job = Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
     case = process._Process(job, "start-and-stop", "fork")
     case.deadline = time.monotonic() + 1.0
     while not case.is_over():
@@ -107,58 +120,32 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
     assert (found.seen.startup, found.seen.doing) == ("hung", "blocked")
 
 
-def test_what_a_forked_copy_says_after_the_end_changes_nothing() -> None:
-    job = process.Job("application", causes.faultless, "asgi 2.0")
+def interrupted(seen: Seen, stack: str = "") -> Seen:
+    """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
+    job = Job("application", causes.faultless, "asgi 2.0")
     case = process._Process(job, "start-and-stop", "fork")
-    case.process.join(20)
-    assert case.is_over()
-    assert case.complete
-    here, there = process.multiprocessing.Pipe()
-    case.pipe.close()
-    case.pipe = here
-    there.send((True, Seen("complete")))
-    deadline = case.deadline
-    assert case.is_over()
-    assert case.deadline == deadline
-    there.close()
+    case.process.join()  # it opens the file anew
+    Path(case.stack.name).write_text(stack, encoding="utf-8")
+    case.seen = seen
+    case._interrupted(None)
     case.end()
-
-
-def test_cases_end_where_the_connection_to_the_parent_has_ended() -> None:
-    here, there = process.multiprocessing.Pipe()
-    there.close()
-    job = process.Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
-    with pytest.raises(EOFError):
-        next(process.play_all(job, ["start-and-stop"], 1, "fork", here))
-    assert left.processes(os.getpid()) == []
+    return seen
 
 
 def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
-    job = process.Job("application", causes.faultless, "asgi 2.0")
-    case = process._Process(job, "start-and-stop", "fork")
-    seen = Seen("complete", "complete", asked=True)
-    case._interrupted(seen, None)
-    case.end()
+    seen = interrupted(Seen("complete", "complete", asked=True))
     assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
 
 
 def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
     files = [process.selectors.__file__, process.asyncio.base_events.__file__, process.__file__]
-    stack = "Thread 0x1 (most recent call first):\n" + "".join(
-        f'  File "{file}", line 1 in run\n' for file in files
-    )
-    assert process._frames(stack) == []
-    job = process.Job("application", causes.faultless, "asgi 2.0")
-    case = process._Process(job, "start-and-stop", "fork")
-    Path(case.stack.name).write_text(stack, encoding="utf-8")
-    seen = Seen()
-    case._interrupted(seen, None)
-    case.end()
+    frames = "".join(f'  File "{file}", line 1 in run\n' for file in files)
+    seen = interrupted(Seen(), f"Thread 0x1 (most recent call first):\n{frames}")
     assert (seen.startup, seen.doing) == ("hung", "starved")
 
 
 def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:
-    job = process.Job("application", "causes:faultless", "asgi 2.0")
+    job = Job("application", "causes:faultless", "asgi 2.0")
     host = process.Host(job)
     host.process.kill()
     host.process.wait()

@@ -15,7 +15,7 @@ from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words, render, sentences
 from lifespec.conformance.words import cut, data, shown, translator
-from lifespec.testing import left
+from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
@@ -39,12 +39,12 @@ TABLES = {
     name: tomllib.loads(data(f"{name}.toml")) for name in ("sentences", "vocabulary", "cases")
 }
 LABELS = {*strings(TABLES["sentences"]["labels"])}
-TRANSLATED = {*strings(TABLES["sentences"]["sentences"]), *left.SENTENCES.values(), *LABELS}
+TRANSLATED = {*strings(TABLES["sentences"]["sentences"]), *facts.SENTENCES.values(), *LABELS}
 UNCHANGED = {"lifespan", "{type}: {text}", "{type}"}
 
 
 def test_no_kind_has_two_sentences() -> None:
-    assert not {*left.SENTENCES} & {*TABLES["sentences"]["sentences"]}
+    assert not {*facts.SENTENCES} & {*TABLES["sentences"]["sentences"]}
 
 
 def kinds() -> Iterator[str]:

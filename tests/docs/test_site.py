@@ -202,6 +202,15 @@ def test_every_page_describes_itself_in_its_language(
     assert {name for name in found if chinese[name] != (folder == "zh-cn")} == set()
 
 
+def test_each_table_is_drawn_as_one(pages: dict[str, BeautifulSoup]) -> None:
+    """A blank line between the rows of a template would show them as paragraphs."""
+    rows = {
+        name: [p for p in page.select("p") if p.text.startswith("| ")]
+        for name, page in pages.items()
+    }
+    assert [name for name, found in rows.items() if found] == []
+
+
 def test_a_chinese_page_is_chinese(pages: dict[str, BeautifulSoup]) -> None:
     """No text or label of it has words of English grammar and no Chinese; code is no text."""
     found = []

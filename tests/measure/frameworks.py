@@ -91,8 +91,8 @@ def logged(text: Sequence[str]) -> list[list[Any]]:
 
 def row(environment: Path, name: str) -> Row:
     """Observe a subject; return its row of the record."""
-    subject = {"variants": {}, **SUBJECTS[name]}
-    packages = subject.pop("packages")
+    subject = SUBJECTS[name]
+    variants = subject.get("variants", {})
     with ThreadPoolExecutor() as pool:  # a server is waited for
         under = {
             question: pool.submit(served, environment, subject["program"], failing)
@@ -100,14 +100,18 @@ def row(environment: Path, name: str) -> Row:
         }
         happened = observed(environment, subject["program"])
         happened |= {question: each.result() for question, each in under.items()}
-    for kind, program in subject["variants"].items():
+    for kind, program in variants.items():
         question = ROWS["variants"][kind]
-        if question in UNDER:
-            happened[kind] = served(environment, program, UNDER[question])
-        else:
-            happened[kind] = observed(environment, program, question)[question]
-    found = {"answers": answers(happened), "happened": happened}
-    return {"name": name, **subject, "versions": versions(environment, packages), **found}
+        seen = question in UNDER and served(environment, program, UNDER[question])
+        happened[kind] = seen or observed(environment, program, question)[question]
+    return {
+        "name": name,
+        **{key: subject[key] for key in ("framework", "program")},
+        "versions": versions(environment, subject["packages"]),
+        "variants": variants,
+        "answers": answers(happened),
+        "happened": happened,
+    }
 
 
 if __name__ == "__main__":

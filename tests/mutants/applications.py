@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-import itertools
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
@@ -58,7 +58,10 @@ class Try(NamedTuple):
 
 
 def scripted(name: str, *script: Any) -> Application:
-    """Make an application of events to receive, None for any; what else is sent or raised."""
+    """Make an application of events to receive, None for any; what else is sent or raised.
+
+    A function is called with the scope; what it returns is awaited, if that is possible.
+    """
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         known(scope)
@@ -69,6 +72,10 @@ def scripted(name: str, *script: Any) -> Application:
                 await receive()
             elif isinstance(step, BaseException):
                 raise type(step)(*step.args)  # anew: each call adds to a traceback
+            elif callable(step):
+                result = step(scope)
+                if inspect.isawaitable(result):
+                    await result
             elif isinstance(step, Try):
                 with contextlib.suppress(Exception):
                     await send(step.message)
@@ -81,14 +88,23 @@ def scripted(name: str, *script: Any) -> Application:
 
 live = scripted("live", *ALL)
 
+
+async def interrupt() -> None:
+    raise KeyboardInterrupt
+
+
 # ---- the rules of applications -----------------------------------------------------------------
 
 SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "failed-to-prevent-start": {
         "leaves_the_process": (STARTUP, SystemExit("no database")),
         "raises_at_startup": (None, RuntimeError("no database")),  # it is served without its start
+        "interrupts": (STARTUP, lambda _: asyncio.create_task(interrupt())),
     },
-    "startup-answered": {"never_answers_startup": (STARTUP, SHUTDOWN, STOPPED)},
+    "startup-answered": {
+        "never_answers_startup": (STARTUP, SHUTDOWN, STOPPED),
+        "waits_for_ever": (STARTUP, lambda _: asyncio.Event().wait()),
+    },
     "startup-answered-once": {
         "answers_startup_twice": (STARTUP, STARTED, Try(STARTED), SHUTDOWN, STOPPED),
         "fails_after_it_started": (STARTUP, STARTED, REFUSED),
@@ -109,6 +125,19 @@ SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
     },
     "message-is-text": {"fails_with_an_exception": (STARTUP, REFUSED | {"message": OSError()})},
     "receive-refuses-unknown": {"takes_anything": (None, STARTED, None, STOPPED)},
+    "state-may-be-missing": {
+        "needs_state": (lambda scope: scope["state"].update(pool="open"), *ALL)
+    },
+    "spec-version-default": {
+        "needs_spec_version": (lambda scope: scope["asgi"]["spec_version"], *ALL)
+    },
+    "state-keys-text": {
+        "keys_by_object": (lambda scope: scope.get("state", {}).update({int: "open"}), *ALL),
+        "keys_by_number_later": (
+            *(STARTUP, STARTED, lambda scope: scope.get("state", {}).update({1: "open"})),
+            *(SHUTDOWN, STOPPED),
+        ),
+    },
 }
 RIGHT: dict[str, tuple[Any, ...]] = {
     "declines_by_returning": (),
@@ -119,30 +148,14 @@ RIGHT: dict[str, tuple[Any, ...]] = {
         {"type": "lifespan.shutdown.failed", "message": "not saved"},
     ),
     "leaves_while_running": (STARTUP, STARTED),  # it has nothing to stop
+    "takes_its_time": (
+        *(STARTUP, lambda _: asyncio.sleep(0.2), STARTED),
+        *(SHUTDOWN, lambda _: asyncio.sleep(0.2), STOPPED),
+    ),
 }
 for rule_id, apps in SCRIPTS.items():
     MUTANTS[rule_id] = [scripted(name, *script) for name, script in apps.items()]
 CORRECT += [live, *(scripted(name, *script) for name, script in RIGHT.items())]
-
-
-@breaks("startup-answered")
-async def waits_for_ever(scope: Any, receive: Any, send: Any) -> None:
-    """It hangs at startup."""
-    known(scope)
-    await hear(receive, "lifespan.startup")
-    await asyncio.Event().wait()
-
-
-@breaks("failed-to-prevent-start")
-async def interrupts(scope: Any, receive: Any, send: Any) -> None:
-    """The same by an interrupt, in another task."""
-    known(scope)
-    await hear(receive, "lifespan.startup")
-
-    async def task() -> None:
-        raise KeyboardInterrupt
-
-    await asyncio.create_task(task())
 
 
 @breaks("unknown-scope-rejected")
@@ -188,42 +201,6 @@ async def knows_all_keys(scope: Any, receive: Any, send: Any) -> None:
     await live(scope, strictly, send)
 
 
-@breaks("state-may-be-missing")
-async def needs_state(scope: Any, receive: Any, send: Any) -> None:
-    """It takes it that there is state."""
-    if scope["type"] == "lifespan":
-        scope["state"]["pool"] = "open"
-    await live(scope, receive, send)
-
-
-@breaks("spec-version-default")
-async def needs_spec_version(scope: Any, receive: Any, send: Any) -> None:
-    """It takes it that there is a spec_version."""
-    if scope["type"] == "lifespan" and scope["asgi"]["spec_version"] < "1.0":
-        raise ValueError(scope["asgi"])
-    await live(scope, receive, send)
-
-
-@breaks("state-keys-text")
-async def keys_by_object(scope: Any, receive: Any, send: Any) -> None:
-    """It keeps what it has under a key that is no text."""
-    if scope["type"] == "lifespan" and "state" in scope:
-        scope["state"][live] = "open"
-    await live(scope, receive, send)
-
-
-@breaks("state-keys-text")
-async def keys_by_number_later(scope: Any, receive: Any, send: Any) -> None:
-    """It does so only when it has started."""
-
-    async def sent(event: Any) -> None:
-        await send(event)
-        if "state" in scope:
-            scope["state"][1] = "open"
-
-    await live(scope, receive, sent if scope["type"] == "lifespan" else send)
-
-
 # ---- what is right -----------------------------------------------------------------------------
 
 
@@ -241,30 +218,6 @@ async def loops(scope: Any, receive: Any, send: Any) -> None:
     while scope["type"] == "lifespan":
         kind = await hear(receive, "lifespan.startup", "lifespan.shutdown")
         await send({"type": f"{kind}.complete"})
-
-
-@correct
-async def takes_its_time(scope: Any, receive: Any, send: Any) -> None:
-    """It starts and stops slowly, with tasks of its own, and keeps state where there is some."""
-    known(scope)
-    if scope["type"] != "lifespan":
-        return
-    await hear(receive, "lifespan.startup")
-    ticks = itertools.count()
-
-    async def tick() -> None:
-        for _ in ticks:
-            await asyncio.sleep(0.05)
-
-    async with asyncio.TaskGroup() as tasks:
-        ticking = tasks.create_task(tick())
-        await asyncio.sleep(0.2)
-        scope.get("state", {})["ticks"] = ticks
-        await send(STARTED)
-        await hear(receive, "lifespan.shutdown")
-        ticking.cancel()
-        await asyncio.sleep(0.2)
-    await send(STOPPED)
 
 
 @correct

@@ -2,153 +2,81 @@
 
 import contextlib
 import copy
+import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-__all__ = ["MUTANTS"]
+__all__ = ["MUTANTS", "Middleware", "changing", "without", "wrapping"]
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
-Call = Callable[[Application, Any, Any, Any], Awaitable[None]]
-MUTANTS: dict[str, list[Middleware]] = {}
+Change = Callable[[Any], Any]
 
 
-def breaks(rule_id: str) -> Callable[[Call], Call]:
-    """Enter a mutant for a rule: what it does around a call of the application."""
+def wrapping(call: Callable[..., Awaitable[None]]) -> Middleware:
+    """Make middleware of a function that takes the application first."""
 
-    def entered(call: Call) -> Call:
-        def middleware(app: Application) -> Application:
-            async def wrapped(scope: Any, receive: Any, send: Any) -> None:
-                await call(app, scope, receive, send)
+    @functools.wraps(call)
+    def middleware(app: Application) -> Application:
+        return functools.partial(call, app)
 
-            return wrapped
-
-        middleware.__name__ = call.__name__
-        MUTANTS.setdefault(rule_id, []).append(middleware)
-        return call
-
-    return entered
+    return middleware
 
 
-# ---- the scope, and the state -------------------------------------------------------------------
+def changing(
+    scope: Change = lambda scope: scope,
+    event: Change = lambda event: event,
+    answer: Change = lambda answer: answer,
+) -> Middleware:
+    """Make middleware that hands on what these functions return."""
+
+    @wrapping
+    async def middleware(app: Any, given: Any, receive: Any, send: Any) -> None:
+        async def changing_receive() -> Any:
+            return event(await receive())
+
+        async def changing_send(message: Any) -> None:
+            await send(answer(message))
+
+        await app(scope(given), changing_receive, changing_send)
+
+    return middleware
 
 
-@breaks("scope-type")
-async def has_a_type_of_its_own(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It takes the event for the scope."""
-    if scope["type"] == "lifespan":
-        scope = {**scope, "type": "lifespan.startup"}
-    await app(scope, receive, send)
+def without(*keys: str) -> Change:
+    """Make a copy that lacks these keys."""
+    return lambda mapping: {key: mapping[key] for key in mapping if key not in keys}
 
 
-@breaks("scope-type")
-async def forgets_other_keys(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It makes a scope of its own, with what the specification has."""
-    known = {key: scope[key] for key in scope if key != "hello"}
-    await app(known, receive, send)
+def of(type_: str, change: Change) -> Change:
+    """Change what has a type that begins so, and nothing else."""
+    return lambda each: change(each) if each["type"].startswith(type_) else each
 
 
-@breaks("scope-versions")
-async def forgets_versions(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It makes a scope of its own, with what it needs."""
-    known = {key: scope[key] for key in scope if key not in ("asgi", "amgi", "pagi")}
-    await app(known, receive, send)
+def only_type(event: Any) -> Any:
+    """Make an event anew, without any other key."""
+    return {"type": event["type"]}
 
 
-@breaks("middleware-copies-scope")
-async def changes_the_scope(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It puts a key into the scope itself."""
+def changed_in_place(scope: Any) -> Any:
+    """Put a key into the scope itself."""
     scope["service"] = "shop"
-    await app(scope, receive, send)
+    return scope
 
 
-@breaks("state-untouched")
-async def copies_too_deep(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It copies all of the scope, its state too."""
-    await app(copy.deepcopy(scope), receive, send)
-
-
-@breaks("state-untouched")
-async def replaces_the_state(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It puts another state into a copy of the scope."""
-    if scope["type"] == "lifespan":
-        scope = {**scope, "state": {}}
-    await app(scope, receive, send)
-
-
-@breaks("state-shallow-copy")
-async def requests_without_state(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It takes the state out of requests."""
-    if scope["type"] != "lifespan":
-        scope = {key: value for key, value in scope.items() if key != "state"}
-    await app(scope, receive, send)
-
-
-# ---- what goes through --------------------------------------------------------------------------
-
-
-def only_type(phase: str) -> Call:
-    """Make events of a phase anew, with what it knows of."""
-
-    async def call(app: Application, scope: Any, receive: Any, send: Any) -> None:
-        async def heard() -> Any:
-            event = await receive()
-            return {"type": event["type"]} if phase in event["type"] else event
-
-        await app(scope, heard, send)
-
-    call.__name__ = f"only_the_type_at_{phase}"
-    return call
-
-
-def only_known(phase: str, keys: tuple[str, ...]) -> Call:
-    """Make answers of a phase anew, with what it knows of."""
-
-    async def call(app: Application, scope: Any, receive: Any, send: Any) -> None:
-        async def said(event: Any) -> None:
-            known = {key: event[key] for key in ("type", *keys) if key in event}
-            await send(known if f"lifespan.{phase}" in event["type"] else event)
-
-        await app(scope, receive, said)
-
-    call.__name__ = f"only_what_it_knows_at_{phase}"
-    return call
-
-
-breaks("startup-sent")(only_type("startup"))
-breaks("shutdown-sent")(only_type("shutdown"))
-breaks("startup-answered")(only_known("startup.complete", ()))
-breaks("shutdown-answered")(only_known("shutdown.failed", ()))
-breaks("failed-to-prevent-start")(only_known("startup.failed", ()))
-
-
-@breaks("failed-to-prevent-start")
-async def says_it_has_started(app: Application, scope: Any, receive: Any, send: Any) -> None:
-    """It hides that the start has failed."""
-
-    async def said(event: Any) -> None:
-        failed = event["type"] == "lifespan.startup.failed"
-        await send({"type": "lifespan.startup.complete"} if failed else event)
-
-    await app(scope, receive, said)
-
-
-@breaks("send-refuses-unknown")
-async def swallows_refusals(app: Application, scope: Any, receive: Any, send: Any) -> None:
+@wrapping
+async def swallows_refusals(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """It lets the application think that all is well."""
 
-    async def said(event: Any) -> None:
+    async def swallowing(event: Any) -> None:
         with contextlib.suppress(Exception):
             await send(event)
 
-    await app(scope, receive, said)
+    await app(scope, receive, swallowing)
 
 
-# ---- how the call ends --------------------------------------------------------------------------
-
-
-@breaks("middleware-passes-on")
-async def swallows_exceptions(app: Application, scope: Any, receive: Any, send: Any) -> None:
+@wrapping
+async def swallows_exceptions(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """It has its own idea of what a lifespan may raise."""
     try:
         await app(scope, receive, send)
@@ -157,8 +85,8 @@ async def swallows_exceptions(app: Application, scope: Any, receive: Any, send: 
             raise
 
 
-@breaks("middleware-passes-on")
-async def raises_its_own(app: Application, scope: Any, receive: Any, send: Any) -> None:
+@wrapping
+async def raises_its_own(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """It puts another exception in the place of the application's."""
     try:
         await app(scope, receive, send)
@@ -168,8 +96,44 @@ async def raises_its_own(app: Application, scope: Any, receive: Any, send: Any) 
         raise RuntimeError("it failed") from None
 
 
-@breaks("unknown-scope-rejected")
-async def lets_unknown_scopes_pass(app: Application, scope: Any, receive: Any, send: Any) -> None:
+@wrapping
+async def lets_unknown_scopes_pass(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """It takes it that nobody waits for an answer to what it does not know."""
     if scope["type"] in ("lifespan", "http", "message"):
         await app(scope, receive, send)
+
+
+STARTED = {"type": "lifespan.startup.complete"}
+MUTANTS: dict[str, dict[str, Middleware]] = {
+    "scope-type": {
+        "takes_the_event_for_the_scope": changing(
+            of("lifespan", lambda scope: {**scope, "type": "lifespan.startup"})
+        ),
+        "forgets_other_keys": changing(without("hello")),
+    },
+    "scope-versions": {"forgets_versions": changing(without("asgi", "amgi", "pagi"))},
+    "middleware-copies-scope": {"changes_the_scope": changing(changed_in_place)},
+    "state-untouched": {
+        "copies_too_deep": changing(copy.deepcopy),
+        "replaces_the_state": changing(of("lifespan", lambda scope: {**scope, "state": {}})),
+    },
+    "state-shallow-copy": {
+        "requests_without_state": changing(
+            lambda scope: scope if scope["type"] == "lifespan" else without("state")(scope)
+        ),
+    },
+    "startup-sent": {"only_the_type": changing(event=of("lifespan.startup", only_type))},
+    "shutdown-sent": {"only_the_type": changing(event=of("lifespan.shutdown", only_type))},
+    "startup-answered": {"only_the_type": changing(answer=of("lifespan.startup.c", only_type))},
+    "shutdown-answered": {"only_the_type": changing(answer=of("lifespan.shutdown.f", only_type))},
+    "failed-to-prevent-start": {
+        "only_the_type": changing(answer=of("lifespan.startup.failed", only_type)),
+        "says_it_has_started": changing(answer=of("lifespan.startup.failed", lambda _: STARTED)),
+    },
+    "send-refuses-unknown": {"swallows_refusals": swallows_refusals},
+    "middleware-passes-on": {
+        "swallows_exceptions": swallows_exceptions,
+        "raises_its_own": raises_its_own,
+    },
+    "unknown-scope-rejected": {"lets_unknown_scopes_pass": lets_unknown_scopes_pass},
+}

@@ -13,7 +13,11 @@ from middlewares import MUTANTS
 __all__: list[str] = []
 
 FAULTS = ("fail", "warn", "info")
-PAIRS = [(rule_id, each) for rule_id, mutants in MUTANTS.items() for each in mutants]
+MUTANT = [
+    pytest.param(rule_id, mutant, id=f"{rule_id}-{name}")
+    for rule_id, mutants in MUTANTS.items()
+    for name, mutant in mutants.items()
+]
 
 
 def faults(mutant: Callable[..., Any], spec: str) -> set[str]:
@@ -23,9 +27,7 @@ def faults(mutant: Callable[..., Any], spec: str) -> set[str]:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize(
-    ("rule_id", "mutant"), PAIRS, ids=lambda each: getattr(each, "__name__", each)
-)
+@pytest.mark.parametrize(("rule_id", "mutant"), MUTANT)
 def test_a_mutant_is_named_by_its_rule(rule_id: str, mutant: Callable[..., Any], spec: str) -> None:
     """By every text that has the rule, and no other rule is named, by whatever text."""
     known = {rule_id} if spec in rules()[rule_id].specs else set()

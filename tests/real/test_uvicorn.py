@@ -1,38 +1,110 @@
-"""The program of the README starts, serves its state and stops under a real uvicorn."""
+"""What the pages say of uvicorn: signals, context variables, a program and the validator."""
 
+import asyncio
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from uvicorn import Config
+from uvicorn.lifespan.on import LifespanOn
 
+from lifespec import validator
 from loopback import said, uvicorn
 
 __all__: list[str] = []
 
-LIMIT = 60.0  # seconds; the check takes a few
-PAGE = Path(__file__).parents[2] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+APP = """
+import asyncio
+import contextvars
+import os
+
+var = contextvars.ContextVar("var", default="nothing")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Write the program of the README into an empty folder."""
-    (tmp_path / "page.py").write_text("\n".join(BLOCK.findall(PAGE.read_text())))
-    return tmp_path
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        var.set("startup")
+        print("starting", flush=True)
+        await asyncio.sleep(float(os.environ["STARTUP"]))
+        print("started", flush=True)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        print("shutdown sees", var.get(), flush=True)
+        await send({"type": "lifespan.shutdown.complete"})
+    else:
+        await send({"type": "http.response.start", "status": 200})
+        await send({"type": "http.response.body", "body": var.get().encode()})
+"""
 
 
-async def test_the_page_under_uvicorn(folder: Path) -> None:
+def served(folder: Path, startup: str) -> Any:
+    """Run the application, whose startup takes so many seconds."""
+    (folder / "page.py").write_text(APP)
+    return uvicorn(folder, "page:app", STARTUP=startup)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_ctrl_c_during_startup_of_uvicorn(tmp_path: Path, times: int) -> None:
+    """The first waits until startup is answered; after a second, shutdown is not offered."""
+    async with served(tmp_path, "2") as process:
+        await said(process, "^starting")
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            await asyncio.sleep(0.2)  # two at once would be one
+        rest = (await process.communicate())[0].decode()
+    assert rest.startswith("started\n")
+    assert ("shutdown sees" in rest) is (times == 1)
+
+
+async def test_context_variables_under_uvicorn(tmp_path: Path) -> None:
+    """What startup has set, shutdown sees, and a request does not."""
+    async with served(tmp_path, "0") as process:
+        address, _ = await said(process, r"http://127\.0\.0\.1:\d+")
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
+            assert (await client.get(address)).text == "nothing"
+        process.send_signal(signal.SIGTERM)
+        assert b"shutdown sees startup\n" in (await process.communicate())[0]
+
+
+async def test_the_program_of_the_readme_under_uvicorn(tmp_path: Path) -> None:
     """It starts before it serves, a request sees its state, and SIGTERM lets it shut down."""
-    async with uvicorn(folder, "page:app") as process:
+    (tmp_path / "page.py").write_text("\n".join(BLOCK.findall(README.read_text("utf-8"))))
+    async with uvicorn(tmp_path, "page:app") as process:
         address, before = await said(process, r"http://127\.0\.0\.1:\d+")
         assert "open the pool\n" in before
         assert "close the pool\n" not in before
-        async with httpx.AsyncClient(trust_env=False, timeout=LIMIT) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
             assert (await client.get(address)).text == "3 connections"
         process.send_signal(signal.SIGTERM)
         rest, _ = await process.communicate()
         assert "close the pool\n" in rest.decode()
         assert "Application shutdown complete." in rest.decode()
         assert process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
+
+
+def test_the_validator_works_under_a_server_that_knows_nothing_of_it() -> None:
+    async def polite(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        scope["state"]["pool"] = "open"
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    validated = validator(polite)
+
+    async def main() -> None:
+        config = Config(validated, lifespan="on", log_config=None)
+        config.load()
+        lifespan = LifespanOn(config)
+        await lifespan.startup()
+        assert lifespan.state == {"pool": "open"}
+        await lifespan.shutdown()
+
+    asyncio.run(main())
+    assert (validated.violations, validated.warnings) == ([], [])

@@ -1,4 +1,4 @@
-"""Each event loop has its own lifespan: in real threads, real processes, and uvicorn's workers."""
+"""Each event loop has its own lifespan: in real threads, and in uvicorn's workers."""
 
 import asyncio
 import contextlib
@@ -63,9 +63,6 @@ def test_two_loops_in_two_threads() -> None:
     assert Counter(heard) == {
         (f"serves_{n}", f"lifespan.{event}"): 1 for n in (0, 1) for event in ("startup", "shutdown")
     }
-
-
-# ---- processes ------------------------------------------------------------------------------
 
 
 # ---- uvicorn --------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio  # noqa: F401  so that not every inner session imports it
 
+import lifespec.conformance.app.check  # noqa: F401  the same
 from lifespec.testing import plugin
 
 if TYPE_CHECKING:
@@ -86,15 +87,16 @@ REQUEST = """
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Run:
-    """Run a file of tests beside shop.py, in this process or in one of its own."""
+    """Run a file of tests beside shop.py, in this process."""
     pytester.makepyfile(shop=SHOP)
     pytester.syspathinsert()
 
-    def run(source: str, *options: str, apart: bool = False) -> pytest.RunResult:
+    def run(source: str, *options: str) -> pytest.RunResult:
         pytester.makepyfile(test_shop=f"import asyncio\nimport pytest\nimport shop\n\n{source}")
-        started = pytester.runpytest_subprocess if apart else pytester.runpytest_inprocess
         asyncio_ = () if "no:asyncio" in options else ("-o", INI)
-        return started("-W", "default", *asyncio_, *PLUGIN, *QUIET, *options, *OPTIMIZED)
+        return pytester.runpytest_inprocess(
+            "-W", "default", *asyncio_, *PLUGIN, *QUIET, *options, *OPTIMIZED
+        )
 
     return run
 
@@ -110,7 +112,6 @@ ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
     ("source", "options"),
     [
         pytest.param(ASYNC, (*AUTO, *NO_ANYIO), id="asyncio-auto"),
-        pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", (*STRICT, *NO_ANYIO), id="asyncio-strict"),
         pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", STRICT, id="asyncio-beside-anyio"),
         pytest.param(
             f"def test_shop(lifespan):\n    async def main():\n{REQUEST.replace('    ', '      ')}"
@@ -128,11 +129,6 @@ ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
             f"        lifespan = self.lifespan{REQUEST}",
             STRICT,
             id="unittest",
-        ),
-        pytest.param(
-            f"class TestShop:\n    async def test_shop(self, lifespan):\n{REQUEST}",
-            (*AUTO, *NO_ANYIO),
-            id="class",
         ),
     ],
 )
@@ -193,24 +189,26 @@ def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run)
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "nan"])
-def test_what_is_no_timeout_is_refused(run: Run, text: str) -> None:
-    result = run(ASYNC, *AUTO, "-o", f"lifespec_shutdown_timeout={text}")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*lifespec_shutdown_timeout is '{text}', no timeout: give s*"])
-    result = run(ASYNC, *AUTO, f"--lifespec-shutdown-timeout={text}")
+@pytest.mark.parametrize("option", ["-olifespec_shutdown_timeout=", "--lifespec-shutdown-timeout="])
+def test_what_is_no_timeout_is_refused(run: Run, option: str, text: str) -> None:
+    result = run(ASYNC, *AUTO, f"{option}{text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        [f"*--lifespec-shutdown-timeout: '{text}' is no timeout: give seconds from 0 on, or none*"]
+        [f"*lifespec_shutdown_timeout is '{text}', no timeout: give seconds from 0 on, or none*"]
     )
 
 
-@pytest.mark.parametrize("given", ["5", "timeout=5"])
-def test_a_marker_with_other_arguments_is_refused(run: Run, given: str) -> None:
-    result = run(f"@pytest.mark.lifespan({given})\n{ASYNC}", *AUTO)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        ["*the marker lifespan takes startup_timeout and shutdown_timeout, not Mark(*"]
-    )
+def test_an_argument_counts_before_the_option_and_that_before_the_configuration(run: Run) -> None:
+    source = """
+async def test_shop(lifespan):
+    with pytest.raises(shop.lifespec.StartupTimeout, match="within 0.01 s"):
+        async with lifespan(shop.slow, startup_timeout=0.01):
+            pass
+    async with lifespan(shop.slow):
+        pass
+"""
+    options = "-olifespec_startup_timeout=0.02", "--lifespec-startup-timeout=none"
+    run(source, *AUTO, *options).assert_outcomes(passed=1)
 
 
 # ---- pytest itself -----------------------------------------------------------------------------
@@ -228,36 +226,11 @@ def test_a_run_without_the_fixture_loads_nothing(pytester: pytest.Pytester) -> N
             assert "asyncio" not in sys.modules or sys.version_info >= (3, 14)
         """
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-p",
-        "no:asyncio",
-        "-p",
-        "no:anyio",
-        "-p",
-        "no:xdist",
-    ]
+    command = [sys.executable, "-m", "pytest", "-pno:asyncio", "-pno:anyio", "-pno:xdist"]
     done = subprocess.run(
         [*command, *PLUGIN, *QUIET], cwd=pytester.path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
-
-
-def test_the_closest_timeout_counts(run: Run) -> None:
-    source = """
-@pytest.mark.lifespan(startup_timeout=0.01)
-async def test_shop(lifespan):
-    with pytest.raises(shop.lifespec.StartupTimeout, match="within 0.01 s"):
-        async with lifespan(shop.slow):
-            pass
-
-async def test_without_a_marker(lifespan):
-    async with lifespan(shop.slow):
-        pass
-"""
-    run(source, *AUTO, "--lifespec-startup-timeout", "none").assert_outcomes(passed=2)
 
 
 def test_threads_that_are_left_behind_and_logged_errors_are_warned_of(run: Run) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import gc
 import sys
 import traceback
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -16,38 +15,41 @@ import trio
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
 from lifespec.testing import running
-from lifespec.testing.places import short
-from lifespec.testing.running import LifespanWarning, Running, Starter, ViolationsFound
+from lifespec.testing.facts import short
+from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
+from scripted import NOT_STOPPED, STARTED, STOPPED, says
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 __all__: list[str] = []
 
-STARTED = {"type": "lifespan.startup.complete"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
 REQUEST = {"type": "http", "path": "/"}
 
 
-async def shop(scope: Any, receive: Any, send: Any) -> None:
-    """Start, and stop; answer a request with the state."""
-    if scope["type"] == "lifespan":
-        await receive()
-        scope["state"]["pool"] = ["connection"]
-        await send(STARTED)
-        await receive()
-        await send(STOPPED)
-    else:
-        await send(scope["state"])
+async def connects(scope: Any) -> None:
+    """Put what was opened into the state."""
+    scope["state"]["pool"] = ["connection"]
 
 
-async def wrong_key(scope: Any, receive: Any, send: Any) -> None:
+async def puts_wrong_key(scope: Any) -> None:
     """Put a key into the state that is no string: no server would refuse that."""
-    await receive()
     scope["state"][1] = "one"
-    await send(STARTED)
-    await receive()
-    await send(STOPPED)
+
+
+def starts(*steps: Any, stops: Any = STOPPED) -> Any:
+    """Make an application that takes steps at startup, and answers a request with the state."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await says("receive", *steps, STARTED, "receive", stops)(scope, receive, send)
+        else:
+            await send(scope["state"])
+
+    return app
+
+
+shop, wrong_key = starts(connects), starts(puts_wrong_key)
 
 
 async def get(app: Callable[..., Awaitable[object]]) -> Any:
@@ -75,23 +77,6 @@ def test_on_trio() -> None:
     trio.run(main)
 
 
-def test_an_argument_that_there_is_not_is_named_with_those_that_there_are() -> None:
-    wanted = "give scope, startup_timeout, shutdown_timeout, grace or strict"
-    with pytest.raises(TypeError, match=f"there is no argument 'timeout': {wanted}"):
-        Running(shop, timeout=3)
-
-
-async def test_a_with_that_cannot_start_an_application_is_told_what_to_write() -> None:
-    lifespan: Any = Starter(dict)
-    wanted = "write `async with lifespan\\(app\\) as running:`"
-    for start in (lifespan, lifespan(shop)):
-        with pytest.raises(TypeError, match=wanted), start:
-            pass
-    with pytest.raises(TypeError, match="is called with an application"):
-        async with lifespan:
-            pass
-
-
 async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     with pytest.raises(ViolationsFound) as caught:
         async with Running(wrong_key):
@@ -112,18 +97,13 @@ async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     ]
 
 
-async def test_an_exception_of_the_body_stays_as_it_is() -> None:
+@pytest.mark.parametrize(("app", "notes"), [(shop, 0), (wrong_key, 1)])
+async def test_broken_rules_are_a_note_on_an_exception_of_the_body(app: Any, notes: int) -> None:
     with pytest.raises(KeyError) as caught:
-        async with Running(shop):
+        async with Running(app):
             raise KeyError("body")
-    assert not hasattr(caught.value, "__notes__")
-
-
-async def test_broken_rules_are_a_note_on_an_exception_of_the_body() -> None:
-    with pytest.raises(KeyError) as caught:
-        async with Running(wrong_key):
-            raise KeyError("body")
-    assert caught.value.__notes__[0].startswith("[state-keys-text] ")
+    found = getattr(caught.value, "__notes__", [])
+    assert [each[:18] for each in found] == ["[state-keys-text] "] * notes
 
 
 def connect() -> None:
@@ -189,18 +169,12 @@ async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> N
 
 
 async def test_a_failure_at_shutdown_is_shown_with_the_message_sequence() -> None:
-    async def fails(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send(STARTED)
-        await receive()
-        raise OSError("disk full")
-
     with pytest.raises(ShutdownFailed) as caught:
-        async with Running(fails):
+        async with Running(starts(stops=OSError("disk full"))):
             pass
-    told = text_of(caught.value)
-    assert told.index("OSError: disk full") < told.index("ShutdownFailed: ")
-    assert "|-- lifespan.shutdown ---" in told
+    text = text_of(caught.value)
+    assert text.index("OSError: disk full") < text.index("ShutdownFailed: ")
+    assert "|-- lifespan.shutdown ---" in text
 
 
 async def test_a_remark_is_a_warning() -> None:
@@ -222,7 +196,7 @@ async def worker() -> None:
     await asyncio.sleep(1e6)
 
 
-async def starts_workers() -> None:
+async def starts_workers(_: Any = None) -> None:
     """Leave a task behind, and cancel another in the last moment."""
     cancelled = asyncio.create_task(worker())
     asyncio.create_task(worker(), name="worker")  # noqa: RUF006
@@ -230,14 +204,7 @@ async def starts_workers() -> None:
     cancelled.cancel()
 
 
-async def leaves_at_startup(scope: Any, receive: Any, send: Any) -> None:
-    """Start tasks with the application."""
-    if scope["type"] == "lifespan":
-        await starts_workers()
-    await shop(scope, receive, send)
-
-
-async def leaves_in_a_request(scope: Any, receive: Any, send: Any) -> None:
+async def starts_workers_in_a_request(scope: Any, receive: Any, send: Any) -> None:
     """Start tasks with a request."""
     if scope["type"] != "lifespan":
         await starts_workers()
@@ -250,43 +217,23 @@ LEFT = (
 )
 
 
-async def started_and_asked(app: Any) -> None:
-    """Start an application and send it a request, and run a task of the test's own."""
-    own = asyncio.create_task(worker(), name="own")
-    async with Running(app) as running_app:
-        await get(running_app.app)
-    own.cancel()
-
-
-@pytest.mark.parametrize("app", [leaves_at_startup, leaves_in_a_request])
+@pytest.mark.parametrize("app", [starts(starts_workers), starts_workers_in_a_request])
 async def test_a_task_left_behind_is_named(app: Any) -> None:
+    own = asyncio.create_task(worker(), name="own")  # a task of the test is none of the application
     with pytest.warns(LifespanWarning) as caught:
-        await started_and_asked(app)
+        async with Running(app) as started:
+            await get(started.app)
+    assert not own.done()
+    own.cancel()
     assert [str(each.message) for each in caught] == [LEFT]
     assert caught[0].filename == __file__
 
 
 async def test_a_task_left_behind_is_named_with_a_failure() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await starts_workers()
-        await receive()
-        await send(STARTED)
-        await receive()
-        await send({"type": "lifespan.shutdown.failed", "message": "no"})
-
     with pytest.raises(ShutdownFailed) as caught:
-        async with Running(app):
+        async with Running(starts(starts_workers, stops=NOT_STOPPED)):
             pass
     assert LEFT in caught.value.__notes__[0]
-
-
-async def test_tasks_are_left_alone() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        async with Running(shop):
-            other = asyncio.create_task(asyncio.sleep(1000))
-    assert not other.done()
-    other.cancel()
 
 
 async def test_the_owner_of_a_task_is_found_on_every_python(
@@ -311,5 +258,5 @@ def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -
     assert running._lifespan_class() is Lifespan
 
 
-async def test_it_is_named_after_the_application() -> None:
+def test_it_is_named_after_the_application() -> None:
     assert repr(Running(shop)) == f"<Running {shop!r}>"

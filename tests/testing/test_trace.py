@@ -1,4 +1,4 @@
-"""What is recorded of a lifespan."""
+"""What is recorded of a lifespan, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lifespec.testing import clock, trace
-from lifespec.testing.trace import Entry
+from lifespec.testing.trace import Entry, sequence
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,16 +16,15 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 LIFESPAN = {"type": "lifespan"}
-STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
-UP, DOWN = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
+STARTUP = {"type": "lifespan.startup"}
 
 
 class Refused(Exception):
-    """What the server of these tests raises."""
+    """Raised by the server of these tests."""
 
 
 def served(app: Callable[..., Any], *events: object, pause: float = 0) -> Awaitable[object]:
-    """Call `app` as a server that offers `events` and refuses the type "wrong"."""
+    """Call `app` as a server that sends `events` and refuses the type "wrong"."""
     inbox = list(events)
 
     async def receive() -> object:
@@ -42,33 +41,22 @@ def served(app: Callable[..., Any], *events: object, pause: float = 0) -> Awaita
     return app(dict(LIFESPAN), receive, send)
 
 
-def entries_of(app: Callable[..., Any], *events: object, pause: float = 0) -> list[Entry]:
-    """Return what is recorded while `app` hears `events`, `pause` seconds before each."""
+def entries_of(app: Callable[..., Any], *events: object) -> list[Entry]:
+    """Return what is recorded while `app` receives `events`."""
 
     async def main() -> None:
-        await served(recorder, *events, pause=pause)
+        await served(recorder, *events)
 
     recorder = trace.record(app)
     clock.run(main())
     return recorder.conversations[0].entries
 
 
-async def good(_scope: object, receive: Any, send: Any) -> str:
-    """Complete both halves."""
-    await receive()
-    await send(dict(UP))
-    await receive()
-    await send(dict(DOWN))
-    return "value"
-
-
 @pytest.mark.parametrize(
     ("event", "detail"),
     [({"message": "no database"}, "no database"), ({}, ""), ({"message": 42}, "42")],
 )
-def test_failed(event: dict[str, object], detail: str) -> None:
-    """The message of a failure is its detail; what is no text, as it is written in Python."""
-
+def test_the_message_of_a_failure_is_its_detail(event: dict[str, object], detail: str) -> None:
     async def app(_scope: object, _receive: Any, send: Any) -> None:
         await send({"type": "lifespan.startup.failed", **event})
 
@@ -79,14 +67,11 @@ def test_failed(event: dict[str, object], detail: str) -> None:
     ("event", "shown"),
     [
         ({"type": "wrong"}, "wrong"),
-        (42, "42"),
         (None, "None"),
         ("x" * 99, "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
     ],
 )
-def test_refused(event: object, shown: str) -> None:
-    """An event that the server refuses is recorded with the server's sentence."""
-
+def test_a_refused_event_is_recorded_with_the_servers_sentence(event: object, shown: str) -> None:
     async def app(_scope: object, _receive: Any, send: Any) -> None:
         with pytest.raises(Refused):
             await send(event)
@@ -95,9 +80,7 @@ def test_refused(event: object, shown: str) -> None:
     assert entries_of(app)[1:] == [refused, Entry(0.0, "returned")]
 
 
-def test_event_without_type() -> None:
-    """A mapping without a type is recorded as it is written in Python."""
-
+def test_an_event_without_a_type_is_recorded_as_it_is_written_in_python() -> None:
     async def app(_scope: object, receive: Any, _send: Any) -> None:
         await receive()
         await receive()
@@ -107,9 +90,9 @@ def test_event_without_type() -> None:
 
 
 @pytest.mark.parametrize("stuck", [STARTUP, {"type": "stuck"}])
-def test_cancelled(stuck: dict[str, str]) -> None:
-    """A cancellation is recorded; what the server never took was neither sent nor refused."""
-
+def test_an_event_that_the_server_never_took_was_neither_sent_nor_refused(
+    stuck: dict[str, str],
+) -> None:
     async def app(_scope: object, receive: Any, send: Any) -> None:
         await send(stuck)
         await receive()
@@ -127,9 +110,7 @@ def test_cancelled(stuck: dict[str, str]) -> None:
     assert recorder.conversations[0].entries[-1].time == 5.0
 
 
-def test_refusal_at_the_door() -> None:
-    """A call that raises at once raises at once when it is recorded."""
-
+def test_a_call_that_raises_at_once_raises_at_once_when_it_is_recorded() -> None:
     def two_callable(_scope: object) -> None: ...
 
     recorder = trace.record(two_callable)
@@ -139,9 +120,7 @@ def test_refusal_at_the_door() -> None:
     assert kinds == [("called", "lifespan"), ("raised", "TypeError")]
 
 
-def test_foreign_awaitable() -> None:
-    """Any awaitable will do."""
-
+def test_any_awaitable_is_recorded_to_its_end() -> None:
     class Call:
         def __await__(self) -> Any:
             yield from asyncio.sleep(1).__await__()
@@ -150,8 +129,7 @@ def test_foreign_awaitable() -> None:
 
 
 @pytest.mark.parametrize("scope", [{"type": "http"}, {}, None])
-def test_other_scopes(scope: object) -> None:
-    """Another scope than lifespan's goes through with the very same arguments."""
+def test_another_scope_goes_through_with_the_very_same_arguments(scope: object) -> None:
     seen: list[object] = []
     recorder = trace.record(lambda *arguments: seen.extend(arguments))
     receive, send = object(), object()
@@ -160,16 +138,13 @@ def test_other_scopes(scope: object) -> None:
     assert recorder.conversations == []
 
 
-def test_without_loop() -> None:
-    """Where asyncio does not run, times are those of the machine's clock."""
+def test_without_a_loop_times_are_those_of_the_machines_clock() -> None:
     recorder = trace.record(lambda *_: None)
     served(recorder)
     assert 0 <= recorder.conversations[0].entries[-1].time < 60
 
 
-def test_deadlock_hides_the_recorder() -> None:
-    """The sentence of a deadlock names the application's functions, not the recorder's."""
-
+def test_a_deadlock_names_the_functions_of_the_application_not_of_the_recorder() -> None:
     async def app(_scope: object, receive: Any, _send: Any) -> None:
         await receive()
 
@@ -178,19 +153,36 @@ def test_deadlock_hides_the_recorder() -> None:
 
     with pytest.raises(clock.Deadlock, match=r"recorder\.main → \S+recorder\.app → Event\.wait"):
         clock.run(main())
+    assert repr(trace.record(app)) == repr(app)
 
 
-def test_collect() -> None:
-    """Conversations that begin meanwhile are collected, whoever records them."""
-    with trace.collect() as outer:
-        served(trace.record(lambda *_: None))
-        with trace.collect() as inner:
-            served(trace.record(lambda *_: None))
-    served(trace.record(lambda *_: None))
-    assert len(outer) == 2
-    assert inner == outer[1:]
-    assert trace._collections == []
-
-
-def test_a_recorder_is_named_after_the_application() -> None:
-    assert repr(trace.record(good)) == repr(good)
+def test_a_conversation_is_drawn_with_times_where_time_passed() -> None:
+    entries = [
+        Entry(0.0, "called", "lifespan"),
+        Entry(0.0, "received", "lifespan.startup"),
+        Entry(0.5, "sent", "lifespan.startup.failed", "no database"),
+        Entry(0.5, "refused", "lifespan." + "x" * 60, "\n".join("abcdefg")),
+        Entry(1.0, "raised", "OSError", "no"),
+    ]
+    dashes = "-" * 43
+    assert sequence(entries).splitlines() == [
+        "         server                                               application",
+        f"  0.000 s  |-- lifespan {dashes}>|",
+        "  0.000 s  |-- lifespan.startup ----------------------------------->|",
+        "  0.500 s  |<---------------------------- lifespan.startup.failed --|",
+        "           |  no database",
+        "  0.500 s  |X--- lifespan.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... --|",
+        "           |  ...",
+        "           |  d",
+        "           |  e",
+        "           |  f",
+        "           |  g",
+        "  1.000 s  |                                         raised OSError X",
+        "           |  no",
+    ]
+    ends = [Entry(0.0, "returned"), Entry(0.0, "cancelled")]
+    assert sequence(ends, "suite", "app").splitlines() == [
+        "         suite                                                        app",
+        "           |                                               returned X",
+        "           |-- cancelled ------------------------------------------>X",
+    ]

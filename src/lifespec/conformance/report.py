@@ -19,7 +19,7 @@ from xml.etree import ElementTree as ET
 from lifespec.conformance.cases import expected
 from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.words import printable
-from lifespec.testing.left import Fact
+from lifespec.testing.facts import Fact
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:

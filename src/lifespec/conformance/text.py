@@ -17,8 +17,8 @@ from lifespec.conformance.explain import address, base, columns, wrapped
 from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
 from lifespec.conformance.rules import names, rules
 from lifespec.conformance.words import data, printable, translator
-from lifespec.testing import left
-from lifespec.testing.diagram import sequence
+from lifespec.testing import facts
+from lifespec.testing.trace import sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ FIRST = ("start-and-stop", "request-while-running")  # cases that the first line
 def sentences() -> Mapping[str, str]:
     """Return the English sentence of each kind of fact."""
     tables = tomllib.loads(data("sentences.toml"))
-    return {**left.SENTENCES, **tables["formats"], **tables["sentences"]}
+    return {**facts.SENTENCES, **tables["formats"], **tables["sentences"]}
 
 
 class Words:

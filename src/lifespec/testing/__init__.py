@@ -2,8 +2,8 @@
 
 `Running` starts an application for a test, and checks it; the pytest plugin has it as the fixture
 `lifespan`.  `run` and `VirtualLoop` run asyncio code on a virtual clock: a timeout of 30 s takes
-no time, and a test that would hang ends with `Deadlock` at once.  `record` and `collect` keep the
-message sequence of each lifespan, and `sequence` draws one.
+no time, and a test that would hang ends with `Deadlock` at once.  `record` keeps the message
+sequence of each lifespan, and `sequence` draws one.
 """
 
 from typing import TYPE_CHECKING
@@ -12,15 +12,8 @@ from lifespec.lazy import attach
 
 if TYPE_CHECKING:
     from lifespec.testing.clock import Deadlock, VirtualLoop, run
-    from lifespec.testing.diagram import sequence
     from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
-    from lifespec.testing.trace import (
-        Conversation,
-        Entry,
-        Recorder,
-        collect,
-        record,
-    )
+    from lifespec.testing.trace import Conversation, Entry, Recorder, record, sequence
 
 __all__ = [
     "Conversation",
@@ -31,7 +24,6 @@ __all__ = [
     "Running",
     "ViolationsFound",
     "VirtualLoop",
-    "collect",
     "record",
     "run",
     "sequence",
@@ -42,8 +34,7 @@ __getattr__, __dir__ = attach(
     __name__,
     {
         "clock": ("Deadlock", "VirtualLoop", "run"),
-        "diagram": ("sequence",),
         "running": ("LifespanWarning", "Running", "ViolationsFound"),
-        "trace": ("Conversation", "Entry", "Recorder", "collect", "record"),
+        "trace": ("Conversation", "Entry", "Recorder", "record", "sequence"),
     },
 )

@@ -27,6 +27,7 @@ __all__ = ["Deadlock", "VirtualLoop", "run"]
 BUSY = 50_000  # turns of the loop without a wait, after which the clock moves all the same,
 AGAIN = 1_000  # and moves again after so many more
 STUCK = 1_000_000  # turns of the loop without a wait and without a timer
+_INSTEAD = "run this on a real event loop."
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -46,12 +47,8 @@ def run(main: Coroutine[Any, Any, T], *, debug: bool | None = None) -> T:
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An asyncio event loop with a virtual clock: it starts at 0.0 s and never waits.
+    """An asyncio event loop with a virtual clock: it starts at 0.0 s and never waits."""
 
-    `refused` names the last operation that it was asked for and does not support, or is `""`.
-    """
-
-    refused = ""
     _scheduled: list[asyncio.TimerHandle]  # private to asyncio; the tests hold what we need of it
     _ready: list[asyncio.Handle]
 
@@ -114,17 +111,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self.call_soon(callback, *args, context=context)
 
     def _refuse_threads(self, names: str) -> NoReturn:
-        self.refused = (
-            f"The virtual clock cannot wait for threads ({names}): run this on a real event loop."
-        )
-        raise RuntimeError(self.refused)
+        raise RuntimeError(f"The virtual clock cannot wait for threads ({names}): {_INSTEAD}")
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        self.refused = (
-            "The virtual clock has no sockets, processes, signals or threads:"
-            " run this on a real event loop."
+        raise NotImplementedError(
+            f"The virtual clock has no sockets, processes, signals or threads: {_INSTEAD}"
         )
-        raise NotImplementedError(self.refused)
 
     async def _refuse_when_awaited(self, *_: Any, **__: Any) -> NoReturn:
         self._refuse()

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import gc
 import importlib
-import inspect
 import sys
 import threading
 import warnings
 from contextlib import ExitStack
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
-from lifespec.testing import left
-from lifespec.testing.diagram import sequence
-from lifespec.testing.places import without_ours
-from lifespec.testing.trace import record
+from lifespec.testing import leftovers
+from lifespec.testing.facts import without_lifespec
+from lifespec.testing.trace import record, sequence
 from lifespec.validate import validator
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
     Application = Callable[[Any, Any, Any], Awaitable[object]]
 
-__all__ = ["LifespanWarning", "Running", "Starter", "ViolationsFound"]
+__all__ = ["LifespanWarning", "Running", "ViolationsFound"]
 
 _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that a task belongs to")
 
@@ -67,9 +65,6 @@ class Running:
         self._recorder = record(self._validator)
         self._left: list[str] = []
         self._options: dict[str, Any] = {"strict": True, **options}
-        *others, last = known = [*inspect.signature(Lifespan).parameters][1:]
-        for name in options.keys() - known:
-            raise TypeError(f"there is no argument {name!r}: give {', '.join(others)} or {last}")
         Lifespan(app, **self._options)  # invalid arguments raise here
 
     def __repr__(self) -> str:
@@ -98,25 +93,18 @@ class Running:
         finally:
             _OWNER.reset(token)
 
-    def __enter__(self) -> NoReturn:
-        """Raise TypeError: an application starts in an event loop."""
-        __tracebackhide__ = True
-        raise TypeError(f"`with` cannot start an application: write {_USE}")
-
-    __exit__ = __enter__  # which Python asks for first
-
     async def __aenter__(self) -> Self:
         __tracebackhide__ = True
         self.lifespan = _lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
         self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
-        self._logged = self._ended.enter_context(left.logging_errors())
+        self._logged = self._ended.enter_context(leftovers.logging_errors())
         try:
             await self.lifespan.__aenter__()
         except StartupFailed as failure:
             self._ended.close()
-            raise self._shown(failure) from failure.__cause__
+            raise self._explained(failure) from failure.__cause__
         finally:
             _OWNER.reset(token)
         return self
@@ -133,71 +121,50 @@ class Running:
             await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        self._left = await self._look_around()
+        self._left = await self._leftovers()
         self._ended.close()
         if failure is not None:
-            raise self._shown(failure) from failure.__cause__
+            raise self._explained(failure) from failure.__cause__
         if error is None:
             self._check()
         elif self.violations:
-            error.add_note(self._told())
+            error.add_note(self._summary())
 
     def _check(self) -> None:
-        """Raise what broke a rule, or else warn."""
+        """Raise for a broken rule, or else warn."""
         __tracebackhide__ = True
         if self.violations:
-            raise ViolationsFound(self._told(), self.violations)
-        told = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
-        for sentence in (*told, *self._left):
+            raise ViolationsFound(self._summary(), self.violations)
+        remarks = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
+        for sentence in (*remarks, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
-    def _shown(self, failure: LifespanFailed) -> LifespanFailed:
-        """Leave out of a failure what a test's author has not written, and add what was said."""
+    def _explained(self, failure: LifespanFailed) -> LifespanFailed:
+        """Leave out of a failure what a test's author has not written, and add a summary."""
         cause = failure.__cause__
         if cause is not None:
-            cause.__traceback__ = without_ours(cause.__traceback__)
+            cause.__traceback__ = without_lifespec(cause.__traceback__)
             if failure.message.startswith("Traceback"):  # Starlette's is the cause's
                 last = failure.message.strip().splitlines()[-1]
                 failure.args = (str(failure).partition("Traceback")[0] + last,)
-        failure.add_note(self._told())
+        failure.add_note(self._summary())
         return failure.with_traceback(None)
 
-    def _told(self) -> str:
-        """Return the broken rules, a line each, tasks that were left, and the message sequence."""
+    def _summary(self) -> str:
+        """Return the broken rules, a line each, what was left behind, and the message sequence."""
         rules = [f"[{each.rule}] {each.message}." for each in self.violations]
         diagrams = [sequence(each.entries) for each in self.conversations]
         return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
 
-    async def _look_around(self) -> list[str]:
+    async def _leftovers(self) -> list[str]:
         """Name the tasks and threads that the application left behind, and the errors it logged."""
         try:
-            found = await left.tasks(lambda task: _owner(task) is self)
+            found = await leftovers.tasks(lambda task: _owner(task) is self)
         except RuntimeError:  # trio's nurseries leave none
             found = []
-        behind = [*found, *left.threads(self._threads)]
+        found += leftovers.threads(self._threads)
         logged = [f"The application logged {each.fact()}" for each in self._logged]
-        return [*(f"The application left behind {each}" for each in behind), *logged]
-
-
-class Starter:
-    """Make a `Running` of an application when called: what the fixture `lifespan` is."""
-
-    def __init__(self, timeouts: Callable[[], Mapping[str, float | None]]) -> None:
-        self._timeouts = timeouts
-
-    def __call__(self, app: Application, **options: Any) -> Running:
-        """Return what starts the application, with the arguments of `Lifespan`."""
-        return Running(app, **{**self._timeouts(), **options})
-
-    def __enter__(self) -> NoReturn:
-        """Raise TypeError: there is no application yet."""
-        __tracebackhide__ = True
-        raise TypeError(f"the fixture `lifespan` is called with an application: write {_USE}")
-
-    __exit__ = __aexit__ = __aenter__ = __enter__
-
-
-_USE = "`async with lifespan(app) as running:`"
+        return [*(f"The application left behind {each}" for each in found), *logged]
 
 
 def _lifespan_class() -> type[Lifespan]:
@@ -209,7 +176,7 @@ def _lifespan_class() -> type[Lifespan]:
 
 
 def _owner(task: asyncio.Task[Any]) -> object:
-    """Return whose task this is, by the context that it was started in."""
+    """Return what a task belongs to, by the context in which it was made."""
     get_context = getattr(task, "get_context", None)  # Python 3.12
     if get_context is not None:
         return get_context().get(_OWNER)

@@ -1,4 +1,4 @@
-"""Record what an application and its server send each other in a lifespan."""
+"""Record what an application and its server send each other in a lifespan, and draw it as text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-__all__ = ["Conversation", "Entry", "Kind", "Recorder", "collect", "record"]
+__all__ = ["Conversation", "Entry", "Kind", "Recorder", "record", "sequence"]
 
 Kind = Literal["called", "received", "sent", "refused", "returned", "raised", "cancelled"]
 
-_collections: list[list[Conversation]] = []
+_INNER, _LINES = 56, 5  # columns between the lines of a diagram; lines of a detail
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +38,23 @@ class Entry:
     detail: str = ""
 
 
+def _clock() -> Callable[[], float]:
+    try:
+        return asyncio.get_running_loop().time
+    except RuntimeError:  # another library's loop, or none
+        return time.monotonic
+
+
 @dataclass(slots=True)
 class Conversation:
     """The message sequence of one lifespan; it grows while the application runs."""
 
     entries: list[Entry] = field(default_factory=list)
-    clock: Callable[[], float] = time.monotonic
-    began: float = 0.0
+    clock: Callable[[], float] = field(default_factory=_clock)
+    began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began = self.clock()
 
     def note(self, kind: Kind, type_: str = "", detail: str = "") -> None:
         """Add what has just happened."""
@@ -76,7 +86,9 @@ class Recorder:
         """Call the application; other scopes than lifespan's go through untouched."""
         if not isinstance(scope, Mapping) or scope.get("type") != "lifespan":
             return self.app(scope, receive, send)
-        conversation = self._begun()
+        conversation = Conversation()
+        conversation.note("called", "lifespan")
+        self.conversations.append(conversation)
         with _ending(conversation):
             outcome = self.app(
                 scope,
@@ -88,36 +100,10 @@ class Recorder:
         conversation.note("returned")
         return outcome
 
-    def _begun(self) -> Conversation:
-        clock = _clock()
-        conversation = Conversation(clock=clock, began=clock())
-        conversation.note("called", "lifespan")
-        for conversations in (self.conversations, *_collections):
-            conversations.append(conversation)
-        return conversation
-
 
 def record(app: Callable[..., Any]) -> Recorder:
     """Return a `Recorder`, which behaves like `app` and records each of its lifespans."""
     return Recorder(app)
-
-
-@contextmanager
-def collect() -> Iterator[list[Conversation]]:
-    """Collect each lifespan that a `Recorder` sees inside the `with` block, in a list."""
-    conversations: list[Conversation] = []
-    _collections.append(conversations)
-    try:
-        yield conversations
-    finally:
-        _collections[:] = [other for other in _collections if other is not conversations]
-
-
-def _clock() -> Callable[[], float]:
-    try:
-        return asyncio.get_running_loop().time
-    except RuntimeError:  # another library's loop, or none
-        return time.monotonic
 
 
 @contextmanager
@@ -183,3 +169,68 @@ def _described(event: object) -> tuple[str, str]:
         return reprlib.repr(event), ""
     message = event.get("message", "") if kind.endswith(".failed") else ""
     return kind, message if isinstance(message, str) else reprlib.repr(message)
+
+
+# ---- the diagram ------------------------------------------------------------------------------
+
+
+def sequence(
+    entries: Sequence[Entry],
+    server: str = "server",
+    application: str = "application",
+    word: Callable[[str], str] = str,
+    columns: Callable[[str], int] = len,
+) -> str:
+    """Draw a message sequence as a diagram of text, 73 columns wide.
+
+    `word` translates the words of the diagram, and `columns` says how wide a text is.
+    """
+    left, right = word(server), word(application)
+    head = f"{'':9}{left}{' ' * (_INNER + 8 - columns(left) - columns(right))}{right}"
+    timed = any(entry.time for entry in entries)
+    last = len(entries) - 1
+    lines = [
+        line
+        for number, entry in enumerate(entries)
+        for line in _lines(entry, word, columns, timed=timed, last=number == last)
+    ]
+    return "\n".join([head, *lines])
+
+
+def _lines(
+    entry: Entry,
+    word: Callable[[str], str],
+    columns: Callable[[str], int],
+    *,
+    timed: bool,
+    last: bool,
+) -> Iterator[str]:
+    time = f"{entry.time:7.3f} s " if timed else ""
+    left, right = "|", "|"
+    label = _clipped(f" {entry.type} ", _INNER - 6)
+    ends = f"{word(entry.kind)}{label.rstrip()} "
+    cancelled = f"-- {word('cancelled')} "
+    match entry.kind:
+        case "called" | "received":
+            arrow = f"--{label}".ljust(_INNER - 1, "-") + ">"
+        case "sent":
+            arrow = "<" + f"{label}--".rjust(_INNER - 1, "-")
+        case "refused":
+            arrow = "X" + f"{label}--".rjust(_INNER - 1, "-")
+        case "cancelled":
+            dashes = "-" * (_INNER - 1 - columns(cancelled))
+            arrow, right = f"{cancelled}{dashes}>", "X" if last else "|"
+        case _:
+            arrow, right = " " * (_INNER - columns(ends)) + ends, "X"
+    yield f"{time:10} {left}{arrow}{right}".rstrip()
+    yield from (f"{'':11}|  {_clipped(part, _INNER)}" for part in _shortened(entry.detail))
+
+
+def _shortened(detail: str) -> list[str]:
+    """Return the lines of a detail; of a long one, such as a traceback, the last."""
+    lines = [line.strip() for line in detail.splitlines()]
+    return lines if len(lines) <= _LINES else ["...", *lines[1 - _LINES :]]
+
+
+def _clipped(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 4]}... "

@@ -4,42 +4,38 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import cause, judge, process, target
-from lifespec.conformance.app.loops import needs_trio
-from lifespec.conformance.app.target import NotFound
+from lifespec.conformance.app import judge, process
+from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.report import (
     Fact,
     Finding,
     Report,
-    fact,
     known_rule,
     known_spec,
     skipped,
     unknown,
 )
-from lifespec.conformance.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from lifespec.conformance.app.play import Seen
-    from lifespec.conformance.app.process import Job, Played
+    from lifespec.conformance.app.process import Result
     from lifespec.conformance.cases import Case
 
-    Results = dict[str, Played | Fact]  # what was seen in a case, or why it was not played
+    Play = Callable[[Sequence[str], int], Iterator[Result]]
 
 __all__ = ["LIMIT", "cases_for", "check_app", "check_middleware"]
 
 LIMIT = 30.0  # seconds for an answer
-FIRST = {"application": "start-and-stop", "middleware": "through-start-and-stop"}
-SERVING = "request-while-running"
+SERVING = process.LOOKED[1]
+FIRST = {"application": process.LOOKED[0], "middleware": "through-start-and-stop"}
 AT_ONCE = os.cpu_count() or 1  # processes that work
 MOST = 16  # processes that do little but wait
 LITTLE = 0.5  # seconds of the processor
@@ -69,8 +65,7 @@ def check_app(
     With `factory` a call of `app` makes the application.  Raises Unchecked for an unknown
     specification, case or rule.
     """
-    looked = (FIRST["application"], SERVING)
-    job = process.Job("application", app, known_spec(spec), factory, timeout, looked)
+    job = Job("application", app, known_spec(spec), factory, timeout)
     return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
 
 
@@ -91,7 +86,7 @@ def check_middleware(
     between an application and a server of the suite, which compares what one of them sends with
     what the other receives.  The other arguments are those of `check_app`.
     """
-    job = process.Job("middleware", wrap, known_spec(spec), limit=timeout)
+    job = Job("middleware", wrap, known_spec(spec), limit=timeout)
     return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
 
 
@@ -117,75 +112,54 @@ def _check(
             raise unknown("case", name, known, f"lifespec cases --role {job.role}")
     ignored = [*map(known_rule, ignore)]
     chosen = {name: known[name] for name in known if name in (only or known)}
-    name = job.subject if isinstance(job.subject, str) else _name(job.subject)
-    report = Report(name, job.spec, role=job.role, strict=strict)  # type: ignore[arg-type]
+    report = Report(job.name, job.spec, role=job.role, strict=strict)
     try:
-        with ExitStack() as stack:
-            results = _results(job, chosen, _player(job, stack, tick), tell)
+        with _playing(job, tick) as play:
+            results = _results(job, chosen, play, tell)
     except NotFound as error:
         return replace(report, obstacle=error.fact)
-    first = results[FIRST[job.role]].seen  # type: ignore[union-attr]
+    first = results[FIRST[job.role]]
     report = replace(
         report,
         findings=tuple(
-            each
-            for case in chosen.values()
-            for each in _findings(job, case, results[case.name], first)
+            each for case in chosen.values() for each in _findings(job, case, results, first.seen)
         ),
-        times={name: each.seconds for name, each in results.items() if not isinstance(each, Fact)},
+        times={name: each.seconds for name, each in results.items()},
     )
     if job.role == "application":
-        serving = results.get(SERVING)
-        served = first if serving is None or isinstance(serving, Fact) else serving.seen
-        report = _with_course(report, first, served, job.limit)
+        serving = results.get(SERVING, first)
+        report = _with_course(report, first.seen, serving.seen, job.limit)
     return report.without(ignored)
 
 
-def _player(job: Job, stack: ExitStack, tick: Tick) -> Callable[..., Iterator[Played]]:
-    """Return what plays cases; raise NotFound if there is no subject."""
+@contextmanager
+def _playing(job: Job, tick: Tick) -> Iterator[Play]:
+    """Yield what plays cases; raise NotFound if there is no subject."""
     if isinstance(job.subject, str):
-        if why := target.malformed(job.subject):
-            raise NotFound(why)
-        return partial(stack.enter_context(process.Host(job)).play, tick=tick)
-    if not callable(job.subject):
-        raise NotFound(fact("not-callable", target=_name(job.subject), value=shown(job.subject)))
-    if job.role == "application":
-        target.check_signature(job.subject)
-
-    def play(names: Sequence[str], at_once: int, *, trio: bool = False) -> Iterator[Played]:
-        return process.play_all(job._replace(trio=trio), names, at_once)
-
-    return play
+        with process.Host(job) as host:
+            yield partial(host.play, tick=tick)
+    else:
+        job.find()
+        yield partial(process.play_all, job)
 
 
-def _results(
-    job: Job, chosen: Mapping[str, Case], play: Callable[..., Iterator[Played]], tell: Tell
-) -> Results:
-    """Play the first case, and then the others that say something of such an application."""
+def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> dict[str, Result]:
+    """Play the first case, and then the others that apply; in doubt a case is played again."""
     name = FIRST[job.role]
     first = next(play([name], 1))
-    if any(map(needs_trio, cause.errors(first.seen))):
-        if not find_spec("trio"):
-            raise NotFound(Fact("needs-trio-installed"))
-        play = partial(play, trio=True)
-        first = next(play([name], 1))
     if why := first.seen.obstacle:
         raise NotFound(why)
-    results: Results = {name: first}
-    for each in chosen.values():
-        if job.role == "application" and (why := _not_played(each, first.seen)):
-            results.setdefault(each.name, why)
-    others = [name for name in chosen if name not in results]
+    results, doubtful = {name: first}, []
+    cases = [each for each in chosen.values() if not _reason(job, each, first.seen)]
+    others = [each.name for each in cases if each.name != name]
     at_once = MOST if first.seen.cost < LITTLE else AT_ONCE
-    doubtful: list[str] = []
     for played in play(others, at_once) if others else ():
         results[played.case] = played
-        found = [*_findings(job, chosen[played.case], played, first.seen)]
+        found = [*_findings(job, chosen[played.case], results, first.seen)]
         tell(played.case, found)
         if job.role == "application" and _is_doubtful(played.seen, found):
             doubtful.append(played.case)
-    results |= {name: next(play([name], 1)) for name in doubtful}
-    return results
+    return results | {name: next(play([name], 1)) for name in doubtful}
 
 
 def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
@@ -196,44 +170,44 @@ def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
     return not seen.waited and any(each.fails(strict=True) for each in found)
 
 
-def _not_played(case: Case, seen: Seen) -> Fact | None:
-    """Return why a case says nothing of an application that goes like this, or None."""
-    if "type" in case.script[0].keys:
+def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
+    """Return why a case does not apply to an application that was seen like this, or None."""
+    if job.role == "middleware" or "type" in case.script[0].keys:
         return None
-    startup, shutdown = cause.answers(seen)
-    if startup in (*cause.DECLINED, "refused"):
+    startup, shutdown = judge.answers(seen)
+    if startup in (*judge.DECLINED, "refused"):
         return Fact("unsupported")
     if seen.startup != "complete":
         return Fact("does-not-start")
-    hangs = shutdown.startswith(cause.LATE)
+    hangs = shutdown.startswith(judge.LATE)
     events = [each for each in case.script if each.verb == "offer"]
     return Fact("does-not-stop") if hangs and len(events) > 1 else None
 
 
-def _findings(job: Job, case: Case, result: Played | Fact, first: Seen) -> Iterator[Finding]:
-    if isinstance(result, Fact):
-        return skipped(case, job.spec, result)
-    return judge.findings(case, job.spec, result.seen, first, job.limit)
+def _findings(
+    job: Job, case: Case, results: Mapping[str, Result], first: Seen
+) -> Iterator[Finding]:
+    """Return the findings of a case, or that it does not apply."""
+    why = _reason(job, case, first)
+    if why and case.name not in results:
+        return skipped(case, job.spec, why)
+    return judge.findings(case, job.spec, results[case.name].seen, first, job.limit)
 
 
 def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Report:
     """Return a report with how the application starts and stops."""
-    if seen.shutdown == "complete" and not cause.stops(serving):  # it failed while it served
-        seen = replace(serving, unrun=seen.unrun, given=seen.given)
-    how = cause.answers(seen)[0]
-    starts, supported = how == "complete", how not in cause.DECLINED
+    if seen.shutdown == "complete" and not judge.stops(serving):  # it failed while it served
+        seen = replace(serving, unrun=seen.unrun)
+    how = judge.answers(seen)[0]
+    starts, supported = how == "complete", how not in judge.DECLINED
     fails = any(each.fails() for each in report.findings)
     return replace(
         report,
-        rows=tuple(cause.rows(seen, serving, limit)),
+        rows=tuple(judge.rows(seen, serving, limit)),
         starts=starts if supported or seen.received else None,
-        stops=cause.stops(seen) if starts else None,
-        ends=not (cause.lingers(seen) or cause.lingers(serving)) if starts else None,
+        stops=judge.stops(seen) if starts else None,
+        ends=not (judge.lingers(seen) or judge.lingers(serving)) if starts else None,
         supported=supported,
         framework="" if supported or seen.received else seen.framework,
         obstacle=None if starts or fails or not supported else Fact("does-not-start"),
     )
-
-
-def _name(subject: Any) -> str:
-    return str(getattr(subject, "__qualname__", type(subject).__qualname__))

@@ -1,12 +1,17 @@
-"""Judge what was seen of an application in a case: a function for each phrase of the cases."""
+"""Judge what was seen of an application: what its author wants to know, and the rules of a case.
+
+An application answers an event in one of these ways: "complete", "failed", "raised", "returned",
+"exited", "refused" (the suite refused what it sent), "silent" (it received again instead of
+answering), "hung"; with " early" where it did so before it received shutdown.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.app.cause import DECLINED, LATE, answers, course
+from lifespec.conformance.app.play import SendRefused
 from lifespec.conformance.cases import expected
-from lifespec.conformance.report import Fact, Finding, Outcome, fact, finding
+from lifespec.conformance.report import Fact, Finding, Outcome, Row, fact, finding
 from lifespec.conformance.rules import rules
 
 if TYPE_CHECKING:
@@ -15,13 +20,296 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.play import Seen
     from lifespec.conformance.cases import Case
     from lifespec.conformance.report import How
+    from lifespec.testing.facts import Error
+    from lifespec.testing.leftovers import Logged
 
-__all__ = ["PHRASES", "findings"]
+__all__ = ["DECLINED", "LATE", "PHRASES", "advice_on", "answers", "ending", "findings"]
+__all__ += ["lingers", "rows", "stops"]
 
 ANSWERS = ("complete", "failed")
+DECLINED = ("raised", "returned")
+LATE = ("silent", "hung")
+LONG = 1.0  # seconds that are told
+MOST = 3  # lines of a stack, lifespans that never ran
 
 
-class _Matter(NamedTuple):
+def answers(seen: Seen) -> tuple[str, str]:
+    """Return how an application answers startup, and how it answers shutdown."""
+    caught = any(SendRefused.__name__ in each.kinds for each in seen.errors)
+    if seen.refused and (caught or seen.startup in DECLINED):
+        if seen.startup in (*DECLINED, "failed"):
+            return "refused", ""
+        if seen.shutdown != "complete":
+            return seen.startup, "refused"
+    return seen.startup, seen.shutdown
+
+
+def stops(seen: Seen) -> bool:
+    """Tell whether it stops in time and without a failure, or had returned before."""
+    return answers(seen)[1] in ("complete", "returned early")
+
+
+def lingers(seen: Seen) -> bool:
+    """Tell whether something that is left behind keeps the process from ending."""
+    return seen.lingers and any(each.kind != "task-left" for each in seen.leftovers)
+
+
+def course(seen: Seen, limit: float) -> Fact:
+    """Return how a lifespan went."""
+    starts = _answer(seen, "startup", limit)
+    if seen.startup != "complete":
+        return fact("course-start", starts=starts)
+    return fact("course", starts=starts, stops=_answer(seen, "shutdown", limit))
+
+
+def ending(seen: Seen) -> Fact:
+    """Return how the call ended."""
+    if seen.ended in ("raised", "exited"):
+        return fact("it-raised", error=_error(seen))
+    kinds = {"returned": "it-returned", "cancelled": "it-was-cancelled"}
+    return Fact(kinds.get(seen.ended, "it-did-not-end"))
+
+
+# ---- the rows of a report ----------------------------------------------------------------------
+
+
+def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
+    """Yield the first lines of a report; `serving` is of the case that has also served."""
+    last = serving if serving.shutdown == "complete" else seen
+    started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
+    unrun = [each for each in seen.unrun if each.kind == "never-ran"] * started
+    unrun = [each for each in unrun if serving is seen or each in serving.unrun]
+    lines = {
+        "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
+        "stops": [_answer(seen, "shutdown", limit)] * started,
+        "where": [*_stack(seen)] * bool(seen.waited),
+        "left": [*_leftovers(last), *[Fact("lingers")] * stays],
+        "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
+        "died": serving.died,
+        "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST)],
+        "know": [*_to_know(seen)] * started,
+        "change": [*_changes(seen, died=bool(serving.died), unrun=bool(unrun), stays=stays)],
+    }
+    yield from (Row(label, each) for label, facts in lines.items() for each in facts)
+
+
+def _answer(seen: Seen, phase: str, limit: float) -> Fact:
+    """Return how it starts or stops."""
+    how = answers(seen)[phase == "shutdown"]
+    late = " late" * (how in DECLINED and phase == "startup" and seen.received)
+    if how + late not in _ANSWERS[phase]:
+        return _overdue(seen, limit)
+    kind, name = _ANSWERS[phase][how + late]
+    if how == "complete":
+        long, trio = seen.seconds.get(phase, 0) >= LONG, phase == "startup" and seen.on_trio
+        kind, name = "yes-on-trio" if trio else "yes-in" if long else "yes", "seconds" * long
+    return fact(kind, **({name: _PARTS[name](seen, phase)} if name else {}))
+
+
+_ANSWERS: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "startup": {
+        "complete": ("yes", ""),
+        "failed": ("no", "failure"),
+        "raised": ("raised-on-scope", "error"),
+        "raised late": ("raised-late", "error"),
+        "returned": ("returned-on-scope", ""),
+        "returned late": ("returned-late", ""),
+        "refused": ("refused", "refusal"),
+        "exited": ("exited-at-startup", "exit"),
+    },
+    "shutdown": {
+        "complete": ("yes", ""),
+        "failed": ("no", "failure"),
+        "failed early": ("failed-early", "failure"),
+        "raised": ("raised-at-shutdown", "error"),
+        "raised early": ("raised-early", "error"),
+        "returned": ("returned-at-shutdown", ""),
+        "returned early": ("returned-early", ""),
+        "refused": ("refused", "refusal"),
+        "exited": ("exited-at-shutdown", "exit"),
+        "exited early": ("exited-early", "exit"),
+    },
+}
+
+
+def _error(seen: Seen) -> Fact:
+    return seen.error.fact() if seen.error else Fact("no-error")
+
+
+def _failure(seen: Seen) -> Fact:
+    """Return why it sent `failed`: the author's exception rather than the text that was sent."""
+    line = next(reversed(seen.message.strip().splitlines()), "").strip()
+    error = seen.caught or (seen.error if seen.ended == "raised" else None)
+    if not error:
+        return fact("text", text=line) if line else Fact("no-message")
+    known = not line or line in error.texts or error.text in seen.message or error.type in line
+    return error.fact() if known else fact("message-and-error", text=line, error=error.fact())
+
+
+def _overdue(seen: Seen, limit: float) -> Fact:
+    """Return what it was doing when its time was over, and where."""
+    doing = Fact(f"doing-{seen.doing}")
+    if seen.stack:
+        doing = fact("doing-at", what=doing, place=seen.stack[-1].fact())
+    kind = "serving-blocked" if seen.waited == "serving" else "overdue"
+    return fact(kind, limit=limit, doing=doing)
+
+
+_PARTS: Mapping[str, Callable[[Seen, str], Any]] = {
+    "seconds": lambda seen, phase: f"{seen.seconds.get(phase, 0):.1f}",
+    "failure": lambda seen, _: _failure(seen),
+    "error": lambda seen, _: _error(seen),
+    "refusal": lambda seen, _: seen.refused[0],
+    "exit": lambda seen, _: seen.exited or _error(seen),
+}
+
+
+def _sent_text(seen: Seen) -> Iterator[Fact]:
+    """Yield that a framework sends only the text of the exception that it had caught."""
+    caught = seen.caught if seen.startup == "failed" and seen.framework else None
+    if caught and caught.text == seen.message:
+        yield fact("sends-only-text", message=seen.message, framework=seen.framework)
+
+
+def _stack(seen: Seen) -> Iterator[Fact]:
+    """Yield the author's own lines, the outermost first."""
+    for place in seen.stack[-MOST:]:
+        yield fact("source", **place._asdict())
+
+
+def _leftovers(seen: Seen) -> Iterator[Fact]:
+    """Yield what is left behind; the tasks of libraries on one line."""
+    names = [each.parts["name"] for each in seen.leftovers if each.kind == "task-left"]
+    libraries = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+    yield from (each for each in seen.leftovers if each.parts["name"] not in libraries)
+    if libraries:
+        yield fact("library-tasks", names=libraries)
+
+
+def _logged(seen: Seen) -> Iterator[Fact]:
+    """Yield each error that was logged, and when; without those that are the cause."""
+    for each in seen.logged:
+        began = [what for time, what in seen.marks if time <= each.time]
+        when = began[-1] if began else "starting"
+        if when != "request" and not _is_cause(each, seen.errors):
+            yield fact("logged-when", when=Fact(f"when-{when}"), record=each.fact())
+
+
+def _is_cause(record: Logged, causes: list[Error]) -> bool:
+    if record.error:
+        return (record.error.type, record.error.text) in [(each.type, each.text) for each in causes]
+    return any(each.text and each.text in record.message for each in causes)
+
+
+def _more(count: int) -> Iterator[Fact]:
+    if count > 0:
+        yield fact("and-more", count=count)
+
+
+def _to_know(seen: Seen) -> Iterator[Fact]:
+    if seen.rebound:
+        yield Fact("state-rebound")
+    if seen.shutdown == "returned early" and seen.framework:
+        yield fact("by-framework", framework=seen.framework)
+    if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):
+        yield Fact("does-not-return")
+
+
+# ---- what to change ----------------------------------------------------------------------------
+
+KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
+_BACKGROUND, _QUICKSTART = "background-tasks", "quickstart-application"
+# Words of an exception's text, or names of its classes: the kind of the advice, and a page.
+ADVICE: Mapping[tuple[str, ...], tuple[str, str]] = {
+    ("cancel scope",): ("advise-cancel-scope", _BACKGROUND),
+    ("different loop", "different event loop", "loop is closed"): (
+        "advise-other-loop",
+        "test-application",
+    ),
+    ("no running event loop",): ("advise-no-loop", _QUICKSTART),
+    ("cannot be called from a running event loop",): ("advise-await", _QUICKSTART),
+    ("Cannot add middleware after",): ("advise-middleware-late", "troubleshooting"),
+    ("asynchronous context manager protocol", "attribute '__aenter__'", "is not an async"): (
+        "advise-decorator",
+        _QUICKSTART,
+    ),
+    ("didn't yield", "didn't stop"): ("advise-yield-once", _QUICKSTART),
+    ("ddress already in use",): ("advise-port", "troubleshooting"),
+    (
+        *("Connect call failed", "Connection refused", "Name or service not known"),
+        *("ConnectionError", "TimeoutError", "gaierror", "OperationalError", "ConnectError"),
+        *("ServerSelectionTimeout", "NoBrokersAvailable", "KafkaConnection"),
+    ): ("advise-service", _QUICKSTART),
+    ("CancelledError",): ("advise-cancelled", _BACKGROUND),
+    ("ModuleNotFoundError",): ("advise-missing-module", "troubleshooting"),
+}
+
+
+def _advice(kind: str, page: str) -> Fact:
+    return fact(kind, page=Fact(f"page-{page}"))
+
+
+def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fact]:
+    """Yield what to change: what explains a "no", before what explains the rest."""
+    startup, shutdown = answers(seen)
+    how = shutdown if startup == "complete" else startup
+    if how in LATE or seen.doing == "blocked":
+        yield _of_overdue(seen)
+    elif how == "returned early" and not seen.framework:
+        yield _advice("advise-wait", "shutdown")
+    elif how in ("failed", "raised", "failed early", "raised early"):
+        found = [*_of_error(seen)]
+        early = how.endswith("early") and not found
+        yield from [_advice("advise-crash", _BACKGROUND)] if early else found
+    if startup in DECLINED and seen.received:
+        yield _advice("advise-send-failed", _QUICKSTART)
+    elif startup in DECLINED and not seen.framework:
+        key = seen.error and seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
+        yield _advice("advise-scope", "write-middleware") if key else Fact("advise-find-lifespan")
+    if stays:
+        yield Fact("advise-close")
+    if died:
+        yield _advice("advise-died", _BACKGROUND)
+    if unrun:
+        yield _advice("advise-never-ran", "mount-applications")
+
+
+def _of_error(seen: Seen) -> Iterator[Fact]:
+    """Yield advice by the kind of exception."""
+    given = [each for each in seen.unrun if each.kind == "given-no-lifespan"]
+    for error in seen.errors:
+        if given and "callable" in error.texts:
+            yield from given
+            return
+        if found := advice_on(error):
+            yield found
+            return
+
+
+def advice_on(error: Error) -> Fact | None:
+    """Return the advice that there is for an exception, or None."""
+    others = [each for each in error.kinds if each != "CancelledError"]  # a group's, of its tasks
+    known = "\n".join((error.type, *others, error.texts))
+    for words, (kind, page) in ADVICE.items():
+        if any(word in known for word in words):
+            return _advice(kind, page)
+    return None
+
+
+def _of_overdue(seen: Seen) -> Fact:
+    if seen.doing == "blocked":
+        return _advice("advise-blocked", "timeouts")
+    if seen.doing == "idle":
+        return Fact("advise-silent")
+    if seen.startup == "complete":
+        return _advice("advise-clean-up", _BACKGROUND)
+    return _advice("advise-startup", "timeouts")
+
+
+# ---- the rules of a case -----------------------------------------------------------------------
+
+
+class _Question(NamedTuple):
     """What a phrase is judged by: a rule, a specification, what was seen, and in the first case."""
 
     rule: str
@@ -41,24 +329,24 @@ def findings(case: Case, spec: str, seen: Seen, first: Seen, limit: float) -> It
         if seen.compared:
             outcome = seen.compared[each.rule, each.phrase]
         else:
-            outcome = PHRASES[each.phrase](_Matter(each.rule, spec, seen, first, limit))
+            outcome = PHRASES[each.phrase](_Question(each.rule, spec, seen, first, limit))
         yield finding(case, spec, each, outcome, seen.entries, seen.framework)
 
 
-def _kept(matter: _Matter) -> Outcome:
+def _kept(question: _Question) -> Outcome:
     """Judge by the messages that broke the rule, and by the keys of the state at the end."""
-    seen = matter.seen
-    broken = [each for each in seen.broken if each.rule == matter.rule]
+    seen = question.seen
+    broken = [each for each in seen.broken if each.rule == question.rule]
     forbidden = [each for each in broken if not each.open]
     if forbidden:
         return Outcome("broken", forbidden[0].observed)
     if broken:
-        only_open = "must" in rules()[matter.rule].level(matter.spec)
+        only_open = "must" in rules()[question.rule].level(question.spec)
         return Outcome("unspecified" if only_open else "broken", broken[0].observed)
-    if seen.wrong_key and matter.rule == "state-keys-text":
+    if seen.wrong_key and question.rule == "state-keys-text":
         return Outcome("broken", fact("key-at-end", key=seen.wrong_key))
-    occasion, why = _OCCASIONS.get(matter.rule, _SENT)
-    return Outcome("held", matter.course()) if occasion(seen) else Outcome("skip", Fact(why))
+    occasion, why = _OCCASIONS.get(question.rule, _SENT)
+    return Outcome("held", question.course()) if occasion(seen) else Outcome("skip", Fact(why))
 
 
 _SENT: tuple[Callable[[Seen], bool], str] = (lambda seen: bool(seen.sent), "sent-nothing")
@@ -72,8 +360,8 @@ _OCCASIONS: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
 }
 
 
-def _answered(matter: _Matter) -> Outcome:
-    seen, phase = matter.seen, matter.rule.partition("-")[0]
+def _answered(question: _Question) -> Outcome:
+    seen, phase = question.seen, question.rule.partition("-")[0]
     answer = seen.startup if phase == "startup" else seen.shutdown
     if phase == "shutdown" and seen.startup != "complete":
         return Outcome("skip", Fact("does-not-start"))
@@ -81,9 +369,7 @@ def _answered(matter: _Matter) -> Outcome:
         if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
             return Outcome("broken", fact("shutdown-answered-with", event=seen.sent[-1]))
         return Outcome("skip", fact("had-refused", why=seen.refused[0]))
-    if phase == "startup" and answer not in (*ANSWERS, *LATE):
-        return Outcome("skip", matter.course())
-    return Outcome(_ANSWERED[phase].get(answer, "skip"), matter.course())
+    return Outcome(_ANSWERED[phase].get(answer, "skip"), question.course())
 
 
 _ANSWERED: Mapping[str, Mapping[str, How]] = {
@@ -104,60 +390,52 @@ _ANSWERED: Mapping[str, Mapping[str, How]] = {
 }
 
 
-def _answers_too(matter: _Matter) -> Outcome:
-    if matter.first.startup not in ANSWERS:
+def _answers_too(question: _Question) -> Outcome:
+    if question.first.startup not in ANSWERS:
         return Outcome("skip", Fact("does-not-start"))
-    return Outcome("held" if matter.seen.startup in ANSWERS else "broken", matter.course())
+    return Outcome("held" if question.seen.startup in ANSWERS else "broken", question.course())
 
 
-def _as_usual(matter: _Matter) -> Outcome:
-    same = answers(matter.seen) == answers(matter.first)
-    return Outcome("held" if same else "broken", matter.course())
+def _as_usual(question: _Question) -> Outcome:
+    same = answers(question.seen) == answers(question.first)
+    return Outcome("held" if same else "broken", question.course())
 
 
-def _raises(matter: _Matter) -> Outcome:
-    seen = matter.seen
+def _raises(question: _Question) -> Outcome:
+    seen = question.seen
     if not seen.reaction:
-        return Outcome("skip", matter.course())
+        return Outcome("skip", question.course())
     if seen.reaction == "raised":
-        if matter.rule == "receive-refuses-unknown" and not seen.received:
-            return Outcome("skip", matter.course())
-        return Outcome("held", _end(seen))
+        if question.rule == "receive-refuses-unknown" and not seen.received:
+            return Outcome("skip", question.course())
+        return Outcome("held", ending(seen))
     if seen.reaction == "sent":
         return Outcome("broken", fact("it-sent", event=seen.sent[-1]))
     if seen.reaction == "silent":
-        return Outcome("broken", fact("did-nothing", limit=matter.limit))
+        return Outcome("broken", fact("did-nothing", limit=question.limit))
     return Outcome(
-        "broken", Fact("it-called-receive") if seen.reaction == "received" else _end(seen)
+        "broken", Fact("it-called-receive") if seen.reaction == "received" else ending(seen)
     )
 
 
-def _end(seen: Seen) -> Fact:
-    """Return how the call ended."""
-    if seen.ended in ("raised", "exited"):
-        return fact("it-raised", error=seen.error.fact() if seen.error else Fact("no-error"))
-    kinds = {"returned": "it-returned", "cancelled": "it-was-cancelled"}
-    return Fact(kinds.get(seen.ended, "it-did-not-end"))
+def _ends(question: _Question) -> Outcome:
+    return Outcome("held" if question.seen.obeyed else "broken", ending(question.seen))
 
 
-def _ends(matter: _Matter) -> Outcome:
-    return Outcome("held" if matter.seen.obeyed else "broken", _end(matter.seen))
+def _no_exit(question: _Question) -> Outcome:
+    held: How = "broken" if question.seen.startup == "exited" else "held"
+    return Outcome(held, question.course())
 
 
-def _no_exit(matter: _Matter) -> Outcome:
-    held: How = "broken" if matter.seen.startup == "exited" else "held"
-    return Outcome(held, matter.course())
-
-
-def _no_raise(matter: _Matter) -> Outcome:
+def _no_raise(question: _Question) -> Outcome:
     """Advice, by whatever specification: none says that one may not raise there."""
-    seen = matter.seen
+    seen = question.seen
     if seen.startup == "raised" and seen.received and not seen.refused:
-        return Outcome("missed", matter.course())
-    return Outcome("held" if seen.startup in ANSWERS else "skip", matter.course())
+        return Outcome("missed", question.course())
+    return Outcome("held" if seen.startup in ANSWERS else "skip", question.course())
 
 
-PHRASES: Mapping[str, Callable[[_Matter], Outcome]] = {
+PHRASES: Mapping[str, Callable[[_Question], Outcome]] = {
     "kept": _kept,
     "answered": _answered,
     "answers too": _answers_too,

@@ -7,34 +7,37 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lifespec.testing import left
+from lifespec.testing.leftovers import Tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine
+    from collections.abc import Callable, Coroutine
+
+    from lifespec.testing.facts import Error, Fact
 
     Main = Callable[[], Coroutine[Any, Any, None]]
 
-__all__ = ["Asyncio", "Trio", "needs_trio"]
+__all__ = ["Asyncio", "Loop", "Trio", "needs_trio"]
 
 SWEEP = 0.5  # seconds that the tasks of one loop have to end before the next begins
 
 
 class Asyncio:
-    """An event loop of asyncio; `own` is the package that is checked."""
+    """An event loop of asyncio."""
 
-    def __init__(self, own: str) -> None:
-        self.own, self.tasks = own, left.Tasks(own)
-        self.event: Callable[[], Any] = asyncio.Event
-        self.sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    event, sleep = asyncio.Event, staticmethod(asyncio.sleep)
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        tasks = Tasks()
+        self.loop.set_task_factory(tasks)
+        self.running, self.died = tasks.running, tasks.died
 
     def run(self, main: Main) -> None:
-        """Run the coroutine function; it does not wait for what is left in the loop."""
-        self.loop = asyncio.new_event_loop()
-        left.make_noted(self.loop, self.own)
+        """Run the coroutine function; it does not wait for tasks that still run then."""
         self.loop.run_until_complete(main())
 
     def sweep(self) -> None:
-        """Cancel what is left in the loop, before another loop begins."""
+        """Cancel what still runs, before another loop begins."""
         tasks = asyncio.all_tasks(self.loop)
         for task in tasks:
             task.cancel()
@@ -43,10 +46,6 @@ class Asyncio:
         with suppress(Exception):
             self.loop.close()
 
-    def now(self) -> float:
-        """Return the seconds of the loop's clock."""
-        return self.loop.time()
-
     def start(self, main: Main) -> Callable[[], object]:
         """Start a task, and return what cancels it."""
         return self.loop.create_task(main()).cancel
@@ -54,26 +53,16 @@ class Asyncio:
     async def wait(self, event: Any, seconds: float) -> None:
         """Wait for an event, at most some seconds."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(seconds, 0)):
+            async with asyncio.timeout(seconds):
                 await event.wait()
-
-    def look(self) -> None:
-        """Take in the tasks of the application that run now."""
-        self.tasks.look()
-
-    async def left(self) -> list[left.Fact]:
-        """Return the tasks that still run, beside the call itself."""
-        ours = {id(task) for task in asyncio.all_tasks() if left.is_ours(task)}
-        return await left.tasks(lambda task: id(task) not in ours, self.own)
 
 
 class Trio:
-    """The same of trio, whose nurseries leave no task behind."""
+    """The same of trio, whose nurseries leave no task behind, and none that dies unnoticed."""
 
-    def __init__(self, own: str) -> None:
-        self.own, self.tasks = own, left.Tasks(own)
+    def __init__(self) -> None:
         self.trio: Any = import_module("trio")
-        self.event, self.sleep, self.now = self.trio.Event, self.trio.sleep, self.trio.current_time
+        self.event, self.sleep = self.trio.Event, self.trio.sleep
 
     def run(self, main: Main) -> None:
         """Run the coroutine function, and end what it has started."""
@@ -102,20 +91,23 @@ class Trio:
 
     async def wait(self, event: Any, seconds: float) -> None:
         """Wait for an event, at most some seconds."""
-        with self.trio.move_on_after(max(seconds, 0)):
+        with self.trio.move_on_after(seconds):
             await event.wait()
 
-    def look(self) -> None:
-        """Do nothing: a task that dies takes its nursery with it."""
+    async def running(self) -> list[Fact]:
+        """Return the tasks that still run: none."""
+        return []
 
-    async def left(self) -> list[left.Fact]:
-        """Return nothing."""
+    def died(self) -> list[Any]:
+        """Return the tasks whose exceptions were never retrieved: none."""
         return []
 
 
-def needs_trio(error: left.Error) -> bool:
+Loop = Asyncio | Trio
+
+
+def needs_trio(error: Error) -> bool:
     """Tell whether an exception says that trio was called outside of its event loop."""
-    last = error.files[-1] if error.files else ""
     misses = "ModuleNotFoundError" in error.kinds and "No module named 'trio'" in error.texts
-    outside = {"AttributeError", "RuntimeError"} & {error.type}
-    return misses or bool(outside and "/trio/_core/" in last.replace("\\", "/"))
+    outside = error.type in ("AttributeError", "RuntimeError")
+    return misses or (outside and "/trio/_core/" in error.file.replace("\\", "/"))

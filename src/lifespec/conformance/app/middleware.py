@@ -9,21 +9,22 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import dropwhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.app import target
+from lifespec.conformance.app.judge import ending
 from lifespec.conformance.app.play import play as play_case
+from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import Fact, Outcome, fact
 from lifespec.conformance.words import shown
-from lifespec.testing import left
+from lifespec.testing.facts import described
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from lifespec.conformance.app.play import Call, Seen
+    from lifespec.conformance.app.loops import Loop
+    from lifespec.conformance.app.play import Call, Seen, Watch
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.report import How
 
@@ -87,7 +88,7 @@ class Probe:
         try:
             await send(event)
         except Exception as error:
-            self.refusals.append(left.described(error).fact())
+            self.refusals.append(described(error).fact())
 
 
 _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
@@ -99,9 +100,8 @@ _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class _Sides:
-    """What was seen at both ends of the middleware."""
+class _Sides(NamedTuple):
+    """What was seen at both ends of the middleware: by the application, and by the server."""
 
     probe: Probe
     call: Call
@@ -111,55 +111,23 @@ class _Sides:
         """What the server saw."""
         return self.call.seen
 
-    def offered(self, phase: str) -> list[Any]:
-        """Return the events of a phase that the server sent."""
-        return _of(phase, [each.event for each in self.probe.case.server if each.verb == "offer"])
-
-    def received(self, phase: str) -> list[Any]:
-        """Return the events of a phase that the application received."""
-        return _of(phase, self.probe.events)
-
-    def sent(self, phase: str) -> list[Any]:
-        """Return the answers of a phase that the application sent."""
-        return _of(phase, self.probe.sent)
-
-    def answers(self, phase: str) -> list[Any]:
-        """Return the answers of a phase that the server received."""
-        return _of(phase, self.call.messages)
-
-
-def _of(phase: str, events: Sequence[Any]) -> list[Any]:
-    """Leave out the events of the other phase."""
-    other = "shutdown" if phase == "startup" else "startup"
-    return [event for event in events if f"lifespan.{other}" not in _type(event)]
-
-
-def _type(event: Any) -> str:
-    return str(event.get("type") if isinstance(event, dict) else event)
-
-
-def _types(events: Sequence[Any]) -> list[str]:
-    return [*map(_type, events)]
-
 
 def play(
-    middleware: Middleware, case: Case, spec: str, limit: float, *, own: str = "", **options: Any
-) -> Seen:
-    """Play a case to the middleware, compare its two sides, and return what was seen."""
+    middleware: Middleware, case: Case, spec: str, limit: float, loop: type[Loop], watch: Watch
+) -> Call:
+    """Play a case to the middleware, compare its two sides, and return the call."""
     probe = Probe(case)
     try:
         app = middleware(probe)
     except Exception as error:
-        raise target.NotFound(
-            fact("middleware-raised", error=left.described(error, own).fact())
-        ) from None
+        raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
-        raise target.NotFound(fact("middleware-returned", value=shown(app)))
-    call = play_case(app, case, spec, limit, own=own, **options)[-1]
+        raise NotFound(fact("middleware-returned", value=shown(app)))
+    call = play_case(app, case, spec, limit, loop, watch)
     sides = _Sides(probe, call)
     for each in expected(case, spec):
         call.seen.compared[each.rule, each.phrase] = _compared(each, sides)
-    return call.seen
+    return call
 
 
 # ---- the comparison ----------------------------------------------------------------------------
@@ -176,24 +144,21 @@ def _compared(wanted: Expectation, sides: _Sides) -> Outcome:
     """Compare one thing at the two sides."""
     if sides.probe.scope is None and wanted.phrase != "raises":
         if wanted.rule == "startup-sent":
-            return _outcome("broken", "scope-not-passed", instead=_instead(sides))
+            return _outcome("broken", "scope-not-passed", instead=_instead(sides.seen))
         return _outcome("skip", "scope-unreached")
-    phase = wanted.rule.partition("-")[0]
-    if phase == "shutdown" and sides.seen.startup != "complete":
-        return _outcome("skip", "shutdown-not-sent")
-    if phase == "shutdown" and _types(sides.received("startup")) != ["lifespan.startup"]:
-        return _outcome("skip", "startup-not-as-sent")
+    if wanted.rule.startswith("shutdown"):
+        if sides.seen.startup != "complete":
+            return _outcome("skip", "shutdown-not-sent")
+        if _types(_of("startup", sides.probe.events)) != ["lifespan.startup"]:
+            return _outcome("skip", "startup-not-as-sent")
     return _COMPARISONS[wanted.phrase](wanted.rule, sides)
 
 
-def _instead(sides: _Sides) -> Fact:
+def _instead(seen: Seen) -> Fact:
     """Return what middleware did with a lifespan scope that it did not pass on."""
-    seen = sides.seen
     if seen.startup in ("complete", "failed"):
         return fact("answers-itself")
-    if seen.ended == "raised" and seen.error:
-        return fact("it-raised", error=seen.error.fact())
-    return fact("it-returned" if seen.ended == "returned" else "no-answer-in-time")
+    return ending(seen) if seen.ended else fact("no-answer-in-time")
 
 
 def _scope(rule_id: str, sides: _Sides) -> Outcome:
@@ -225,7 +190,7 @@ def _state(_: str, sides: _Sides) -> Outcome:
 def _request(_: str, sides: _Sides) -> Outcome:
     """See whether requests have the values of the lifespan's state."""
     if not sides.probe.requests:
-        return Outcome("skip", _unrequested(sides.seen.entries))
+        return Outcome("skip", sides.call.reply)
     live = sides.call.live or {}
     for scope in sides.probe.requests:
         state = scope.get("state")
@@ -236,22 +201,10 @@ def _request(_: str, sides: _Sides) -> Outcome:
     return _outcome("held", "request-has-state")
 
 
-def _unrequested(entries: Sequence[Any]) -> Fact:
-    """Return why the application was not called for a request."""
-    for entry in dropwhile(lambda each: each.kind != "called" or each.type == "lifespan", entries):
-        if entry.kind == "sent" and entry.detail:
-            return fact("request-answered", status=str(entry.detail))
-        if entry.kind == "raised":
-            kind = "error" if entry.detail else "error-bare"
-            return fact("request-raised", error=fact(kind, type=entry.type, text=entry.detail))
-        if entry.kind == "returned":
-            return Fact("request-returned")
-    return Fact("request-not-made")
-
-
 def _events(rule_id: str, sides: _Sides) -> Outcome:
     phase = rule_id.partition("-")[0]
-    wanted, found = sides.offered(phase), sides.received(phase)
+    offered = [each.event for each in sides.probe.case.server if each.verb == "offer"]
+    wanted, found = _of(phase, offered), _of(phase, sides.probe.events)
     if (types := _types(found)) != _types(wanted):
         return _outcome("broken", "app-received", events=_listed(types))
     if lost := _lost(wanted[0], found[0]):
@@ -261,8 +214,8 @@ def _events(rule_id: str, sides: _Sides) -> Outcome:
 
 def _answers(rule_id: str, sides: _Sides) -> Outcome:
     phase = "shutdown" if rule_id.startswith("shutdown") else "startup"
-    wanted = sides.sent(phase)
-    found = sides.answers(phase) if getattr(sides.seen, phase) in ("complete", "failed") else []
+    answered = getattr(sides.seen, phase) in ("complete", "failed")
+    wanted, found = _of(phase, sides.probe.sent), _of(phase, sides.call.messages) * answered
     sent, types = _types(wanted), _types(found)
     if not sent and not types:
         return _UNFINISHED
@@ -287,17 +240,10 @@ def _end(_: str, sides: _Sides) -> Outcome:
     seen, own = sides.seen, sides.probe.error
     if not sides.probe.finished:
         return _UNFINISHED
-    did = fact("app-raised", error=left.described(own).fact()) if own else Fact("app-returned")
+    did = fact("app-raised", error=described(own).fact()) if own else Fact("app-returned")
     if (seen.ended == "returned") if own is None else _holds(sides.call.raised, own):
         return _outcome("held", "same-end", did=did)
-    return _outcome("broken", "other-end", did=did, end=_gone(seen))
-
-
-def _gone(seen: Seen) -> Fact:
-    """Return how the call ended."""
-    if seen.ended in ("raised", "exited") and seen.error:
-        return fact("it-raised", error=seen.error.fact())
-    return Fact("it-returned" if seen.ended == "returned" else "it-did-not-end")
+    return _outcome("broken", "other-end", did=did, end=ending(seen))
 
 
 def _holds(error: BaseException | None, own: BaseException) -> bool:
@@ -308,9 +254,8 @@ def _holds(error: BaseException | None, own: BaseException) -> bool:
 
 def _rejects(_: str, sides: _Sides) -> Outcome:
     """See that an unknown scope is refused, by the application or by the middleware."""
-    seen = sides.seen
-    held = seen.ended == "raised" and not seen.sent
-    return Outcome("held" if held else "broken", _gone(seen))
+    held = sides.seen.ended == "raised" and not sides.seen.sent
+    return Outcome("held" if held else "broken", ending(sides.seen))
 
 
 def _unchanged(_: str, sides: _Sides) -> Outcome:
@@ -322,6 +267,20 @@ def _unchanged(_: str, sides: _Sides) -> Outcome:
     if keys:
         return _outcome("broken", "scope-changed", keys=tuple(map(str, keys)))
     return _outcome("held", "scope-unchanged")
+
+
+def _of(phase: str, events: Sequence[Any]) -> list[Any]:
+    """Leave out the events of the other phase."""
+    other = "shutdown" if phase == "startup" else "startup"
+    return [event for event in events if f"lifespan.{other}" not in _type(event)]
+
+
+def _type(event: Any) -> str:
+    return str(event.get("type") if isinstance(event, dict) else event)
+
+
+def _types(events: Sequence[Any]) -> list[str]:
+    return [*map(_type, events)]
 
 
 def _listed(types: Sequence[str]) -> tuple[str, ...] | Fact:

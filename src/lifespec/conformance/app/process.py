@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import faulthandler
 import gc
-import linecache
 import multiprocessing
 import os
 import re
@@ -24,23 +23,31 @@ import threading
 import time
 import warnings
 from collections import deque
-from functools import partial
+from importlib.util import find_spec
 from itertools import takewhile
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import given, middleware, target
-from lifespec.conformance.app.play import Seen, play
+from lifespec.conformance.app import lifespans, middleware
+from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
+from lifespec.conformance.app.play import Seen, Watch, play
+from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.report import Fact, fact
-from lifespec.testing import left, places
+from lifespec.testing import facts, leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["Host", "Job", "Played", "main", "play_all"]
+    from lifespec.conformance.app.play import Call
+    from lifespec.conformance.app.target import Job
+    from lifespec.conformance.cases import Case
 
+__all__ = ["LOOKED", "Host", "Result", "main", "play_all"]
+
+LOOKED = ("start-and-stop", "request-while-running")  # cases in which causes are looked for
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 ENDING = 1.0  # seconds that a process has to end once all is seen
 POLL = 0.05
@@ -51,34 +58,7 @@ _LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an even
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 
 
-class Job(NamedTuple):
-    """What is checked: a name or an object, by a specification, with a limit in seconds.
-
-    `looked` are the cases in which causes are looked for.
-    """
-
-    role: str
-    subject: Any
-    spec: str
-    factory: bool = False
-    limit: float = 30.0
-    looked: tuple[str, ...] = ()
-    trio: bool = False
-
-    @property
-    def own(self) -> str:
-        """The package that is checked."""
-        name = self.subject if isinstance(self.subject, str) else ""
-        return name.partition(":")[0].partition(".")[0]
-
-    def find(self) -> Any:
-        """Return the subject; raise target.NotFound where it cannot be had."""
-        if isinstance(self.subject, str):
-            return target.find(self.subject, factory=self.factory)
-        return self.subject
-
-
-class Played(NamedTuple):
+class Result(NamedTuple):
     """What came of a case: its name, what was seen in its last call, and how long it took."""
 
     case: str
@@ -93,9 +73,8 @@ class Host:
     """
 
     def __init__(self, job: Job) -> None:
-        self.job = job
-        self.stack = tempfile.NamedTemporaryFile("r", prefix="lifespec-", encoding="utf-8")  # noqa: SIM115
-        here, there = multiprocessing.Pipe()
+        self.job, self.stack = job, _stack_file()
+        self.connection, there = multiprocessing.Pipe()
         program = f"from {__name__} import main; main({there.fileno()})"
         self.process = subprocess.Popen(
             [sys.executable, "-c", program],
@@ -106,13 +85,12 @@ class Host:
             pass_fds=[there.fileno()],
         )
         there.close()
-        self.connection = here
 
     def __enter__(self) -> Self:
         self.connection.send((self.job, sys.path, self.stack.name))
         if why := self._obstacle():
             self.__exit__()
-            raise target.NotFound(why)
+            raise NotFound(why)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,33 +108,25 @@ class Host:
             return found
         stack = self.stack.read()
         if not stack:
-            self.process.wait(ENDING)
-            return fact("import-ended", how=_how(self.process.returncode))
-        where = _own(_frames(stack), self.job.own)
-        what = fact("import-hangs", limit=self.job.limit)
-        return (
-            fact("at-place", what=what, place=fact("place", **_short(where[-1])._asdict()))
-            if where
-            else what
-        )
+            return fact("import-ended", how=_status(self.process.wait(ENDING)))
+        what, own = fact("import-hangs", limit=self.job.limit), _own_places(_frames(stack))
+        return fact("at-place", what=what, place=own[-1].fact()) if own else what
 
     def play(
         self,
         names: Sequence[str],
         at_once: int,
-        *,
-        trio: bool = False,
         tick: Callable[[str, float], object] = lambda *_: None,
-    ) -> Iterator[Played]:
+    ) -> Iterator[Result]:
         """Play cases, so many side by side, and yield each when it is over.
 
         `tick` is called each second with the name of a case and how long that has been played.
         """
-        self.connection.send((names, at_once, trio))
+        self.connection.send((names, at_once))
         waiting, began = [*names], time.monotonic()
         while waiting:
             if self.connection.poll(TICK):
-                played: Played = self.connection.recv()
+                played: Result = self.connection.recv()
                 waiting.remove(played.case)
                 yield played
             else:
@@ -164,28 +134,24 @@ class Host:
 
 
 def main(number: int) -> None:
-    """Be the host: find the target, and play cases until nobody asks for more."""
+    """Be the host: find the target, and play cases until the connection is closed."""
     connection = Connection(number)
     os.set_inheritable(number, False)  # noqa: FBT003
     job, sys.path[:], stack = connection.recv()
     sys.path.insert(0, "")
-    before = _open_files()
-    with Path(stack).open("w", encoding="utf-8") as file:
-        faulthandler.dump_traceback_later(job.limit, exit=True, file=file)
-        why = None
+    before, why = _open_files(), None
+    with _watched(stack) as arm:
+        arm(job.limit)
         try:
-            subject = job.find()
-            if job.role == "application":
-                target.check_signature(subject)
-        except target.NotFound as error:
+            job.find()
+        except NotFound as error:
             why = error.fact
-        faulthandler.cancel_dump_traceback_later()
     connection.send(why)
     way = "spawn" if _cannot_fork(before) else "fork"
     with contextlib.suppress(EOFError, ConnectionError):
         while not why:
-            names, at_once, trio = connection.recv()
-            for played in play_all(job._replace(trio=trio), names, at_once, way, connection):
+            names, at_once = connection.recv()
+            for played in play_all(job, names, at_once, way, connection):
                 connection.send(played)
 
 
@@ -202,7 +168,7 @@ def _cannot_fork(before: set[str]) -> bool:
 
 def play_all(
     job: Job, names: Sequence[str], at_once: int, way: str = "fork", parent: Any = None
-) -> Iterator[Played]:
+) -> Iterator[Result]:
     """Play cases, so many side by side, each in a process of its own; yield each when it is over.
 
     Ends all that runs when the parent has gone.
@@ -213,7 +179,7 @@ def play_all(
             while waiting and len(running) < at_once:
                 running.append(_Process(job, waiting.popleft(), way))
             ready = wait([*(each.pipe for each in running), *([parent] if parent else [])], POLL)
-            if parent in ready:  # it says nothing meanwhile: it has gone
+            if parent in ready:  # it sends nothing meanwhile: it has gone
                 raise EOFError
             for each in [each for each in running if each.is_over()]:
                 running.remove(each)
@@ -227,9 +193,7 @@ class _Process:
     """The process of a case, as seen from the one that has started it."""
 
     def __init__(self, job: Job, name: str, way: str) -> None:
-        self.job, self.name = job, name
-        self.seen, self.complete = Seen(), False
-        self.stack = tempfile.NamedTemporaryFile("r", prefix="lifespec-", encoding="utf-8")  # noqa: SIM115
+        self.name, self.seen, self.stack = name, Seen(), _stack_file()
         context: Any = multiprocessing.get_context(way)
         self.pipe, there = context.Pipe(duplex=False)
         self.process = context.Process(target=_work, args=(job, name, there, self.stack.name))
@@ -242,45 +206,42 @@ class _Process:
 
     def is_over(self) -> bool:
         """Take in what there is to read; return whether the process is over, or late."""
-        ended = self.process.exitcode is not None
+        over = self.process.exitcode is not None
         with contextlib.suppress(EOFError, ConnectionError):
-            while self.pipe.poll():
-                complete, self.seen = self.pipe.recv()
-                if complete and not self.complete:
-                    self.complete = True
-                    self.seconds = time.monotonic() - self.began
-                    ending = ENDING if self.seen.behind else SPARE
+            while not self.seen.complete and self.pipe.poll():
+                self.seen = self.pipe.recv()
+                self.seconds = time.monotonic() - self.began
+                if self.seen.complete:
+                    ending = ENDING if self.seen.leftovers else SPARE
                     self.deadline = min(self.deadline, time.monotonic() + ending)
-        return ended or time.monotonic() > self.deadline
+        return over or time.monotonic() > self.deadline
 
-    def played(self) -> Played:
+    def played(self) -> Result:
         """End the process, and return what was seen."""
-        seen, code = self.seen, self.process.exitcode
-        seen.lingers = self.complete and code is None
-        if not self.complete:
+        code = self.process.exitcode
+        if self.seen.complete:
+            self.seen.lingers = code is None
+        else:
             self.seconds = time.monotonic() - self.began
-            self._interrupted(seen, code)
+            self._interrupted(code)
         self.end()
-        return Played(self.name, seen, self.seconds)
+        return Result(self.name, self.seen, self.seconds)
 
-    def _interrupted(self, seen: Seen, code: int | None) -> None:
+    def _interrupted(self, code: int | None) -> None:
         """Note how a process ended that had not come to the end of its script."""
-        stack = self.stack.read()
-        if stack or code is None:
-            frames = _frames(stack)
-            own = _own(frames, self.job.own)
-            seen.stack = tuple(map(_short, own))
-            seen.sources = {_short(each): _source(each) for each in own}
+        seen, stack = self.seen, self.stack.read()
+        if code is not None and not stack:
+            seen.exited, answer = _status(code), "exited"
+            seen.ended = seen.ended or answer
+        else:
+            frames, answer = _frames(stack), "hung"
+            seen.stack = tuple(_own_places(frames))
             seen.doing = "starved" if stack and not frames else "blocked"
             seen.waited = "shutdown" if seen.asked else "serving" if seen.startup else "startup"
-            how = "hung"
-        else:
-            seen.exited, how = _how(code), "exited"
-            seen.ended = seen.ended or "exited"
         if not seen.startup:
-            seen.startup = how
+            seen.startup = answer
         elif seen.startup == "complete" and not seen.shutdown:
-            seen.shutdown = how if seen.asked else f"{how} early"
+            seen.shutdown = answer if seen.asked else f"{answer} early"
 
     def end(self) -> None:
         """End the process and what it has started."""
@@ -297,40 +258,41 @@ def _kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _how(code: int) -> str:
+def _status(code: int) -> str:
     """Return how a process ended: its status, or the signal."""
     return f"status {code}" if code >= 0 else signal.Signals(-code).name
 
 
-def _frames(text: str) -> list[places.Place]:
+def _stack_file() -> Any:
+    """Return a file in which faulthandler writes where a process is."""
+    return tempfile.NamedTemporaryFile("r", prefix="lifespec-", encoding="utf-8")
+
+
+def _frames(text: str) -> list[facts.Place]:
     """Return the frames below ours, of what faulthandler wrote of the main thread, outermost first.
 
     Those of an event loop that waits are left out: where there is no other, nothing blocks it, and
     the machine gave the process too little time.
     """
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
-    found = [places.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
-    inner = takewhile(lambda each: not places.is_ours(each.file), found)
+    found = [facts.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
+    inner = takewhile(lambda each: not facts.is_lifespec(each.file), found)
     return [each for each in inner if not each.file.startswith(_LOOPS)][::-1]
 
 
-def _own(frames: list[places.Place], own: str) -> list[places.Place]:
-    """Return those of the author's code."""
-    return [each for each in frames if _is_own(each, own)]
+def _own_places(frames: list[facts.Place]) -> list[facts.Place]:
+    """Return those of the author's code, with what stands there."""
+    return [facts.Place.at(*each[:3]) for each in frames if facts.is_own(each.file)]
 
 
-def _is_own(place: places.Place, own: str) -> bool:
-    package = sys.modules.get(own)
-    folder = os.path.dirname(getattr(package, "__file__", None) or "")  # noqa: PTH120
-    return places.is_own_file(place.file) or bool(own and folder and place.file.startswith(folder))
-
-
-def _short(place: places.Place) -> places.Place:
-    return place._replace(file=places.short(Path(place.file)))
-
-
-def _source(place: places.Place) -> str:
-    return linecache.getline(place.file, place.line).strip()
+@contextlib.contextmanager
+def _watched(stack: str) -> Iterator[Callable[[float], None]]:
+    """Yield what gives this process so many seconds; then faulthandler writes down its stack."""
+    with Path(stack).open("w", encoding="utf-8") as file:
+        yield lambda seconds: faulthandler.dump_traceback_later(
+            seconds + BLOCKED, exit=True, file=file
+        )
+        faulthandler.cancel_dump_traceback_later()
 
 
 # ---- in the process of a case ------------------------------------------------------------------
@@ -343,63 +305,50 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
     with Path(os.devnull).open("w") as nowhere:  # the report is not to be mixed with its output
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    pid = os.getpid()
     case = next(each for each in cases.load() if each.name == name)
+    os.register_at_fork(after_in_child=pipe.close)  # the application may fork this process
 
-    def tell(seen: Seen, *, complete: bool = False) -> None:
-        if os.getpid() == pid:  # the application may have forked it
-            with contextlib.suppress(OSError):  # or closed what it did not open
-                pipe.send((complete, seen))
+    def publish(seen: Seen) -> None:
+        with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
+            pipe.send(seen)
 
-    with Path(stack).open("w", encoding="utf-8") as file:
-
-        def arm(seconds: float) -> None:
-            faulthandler.dump_traceback_later(seconds + BLOCKED, exit=True, file=file)
-
+    with _watched(stack) as arm:
         arm(job.limit)
         try:
-            seen = _seen(job, case, tell, arm)
-        except target.NotFound as error:  # of middleware that does not take an application
+            seen = _play(job, case, Watch(publish, arm))
+        except NotFound as error:  # of middleware that does not take an application
             seen = Seen(obstacle=error.fact)
-        faulthandler.cancel_dump_traceback_later()
-        if job.trio and not seen.ended:
-            tell(seen, complete=True)
-            os._exit(0)
-    tell(seen, complete=True)
+    seen.complete = True
+    publish(seen)
 
 
-def _seen(job: Job, case: cases.Case, tell: Any, arm: Callable[[float], object]) -> Seen:
-    """Play a case and look around; return what was seen."""
-    options = {"own": job.own, "trio": job.trio, "tell": tell, "arm": arm}
-    if case.role == "middleware":
-        return middleware.play(job.find(), case, job.spec, job.limit, **options)
-    app, looks, before = job.find(), case.name in job.looked, {*threading.enumerate()}
-    lifespans = given.find(job.own) if looks else []
-    arm(job.limit)  # without the import
-    run = partial(play, app, case, job.spec, job.limit, **options)
-    with left.logging_errors(job.own) as logged:
-        if looks:
-            with given.running(job.own) as ran:
-                calls = run()
-        else:
-            ran, calls = set(), run()
-        seen = calls[-1].seen
+def _play(job: Job, case: Case, watch: Watch) -> Seen:
+    """Play a case, and see what is left behind; return what was seen."""
+    subject, looks, before = job.find(), case.name in LOOKED, {*threading.enumerate()}
+    given, ran = lifespans.find() if looks else [], set[CodeType]()
+    watch.arm(job.limit)  # without the import
+    with leftovers.logging_errors() as logged, leftovers.noting_threads():
+        with lifespans.running(ran) if looks else contextlib.nullcontext():
+            call = _call(subject, job, case, watch)
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
-        seen.logged = [*logged]
-    seen.sources = {each: _source(each) for each in seen.stack}
-    seen.framework = _framework(seen.actor, job.own)
+    seen = call.seen
+    seen.logged = [each for each in logged if each.time >= call.began]
+    seen.unrun = [*lifespans.unrun(given, ran)]
     seen.cost = sum(os.times()[:2])
-    if looks:
-        facts = [*given.unrun(lifespans, ran)]
-        seen.given = [each for each in facts if each.kind == "given-no-lifespan"]
-        seen.unrun = [each for each in facts if each.kind != "given-no-lifespan"]
-    arm(job.limit)
-    seen.behind += left.threads(before, job.own) + left.processes(os.getpid())
+    if job.role == "application":
+        seen.framework = facts.library(seen.actor).capitalize()
+    watch.arm(job.limit)
+    seen.leftovers += leftovers.threads(before) + leftovers.processes(os.getpid())
     return seen
 
 
-def _framework(module: str, own: str) -> str:
-    """Return the name of the installed package that an application's module belongs to, or ""."""
-    package = module.partition(".")[0]
-    file = getattr(sys.modules.get(package), "__file__", None) or ""
-    return package.capitalize() if "-packages" in file and package != own else ""
+def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:
+    """Play a case on asyncio, and anew on trio if the subject needs that."""
+    play_case = middleware.play if job.role == "middleware" else play
+    call = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
+    if any(map(needs_trio, call.seen.errors)):
+        call.loop.sweep()
+        if find_spec("trio"):
+            return play_case(subject, case, job.spec, job.limit, Trio, watch)
+        call.seen.obstacle = Fact("needs-trio-installed")
+    return call

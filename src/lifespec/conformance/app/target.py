@@ -1,4 +1,4 @@
-"""Find what a TARGET names, `module:attribute`, and say as a fact why it cannot be had."""
+"""Find what is checked, such as `module:attribute` names, and say as a fact why it is not there."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import difflib
 import functools
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.app import cause
+from lifespec.conformance.app.judge import advice_on
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.words import shown
-from lifespec.testing import left
+from lifespec.testing.facts import described, own_package
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NotFound", "check_signature", "find", "malformed"]
+    from lifespec.conformance.cases import Role
+
+__all__ = ["Job", "NotFound"]
+
+_MISSING = object()
 
 
 class NotFound(Exception):
@@ -28,41 +32,57 @@ class NotFound(Exception):
         self.fact = why
 
 
-def malformed(target: str) -> Fact | None:
-    """Return what is wrong with a name as it is written, or None."""
-    module, _, attribute = target.partition(":")
-    if not module or not all(part.isidentifier() for part in attribute.split(".")):
-        return fact("no-attribute-named", target=target)
-    if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
-        wanted = module.removesuffix(".py").replace("/", ".").strip(".")
-        return fact("no-module-name", module=module, wanted=f"{wanted}:{attribute}")
-    return None
+class Job(NamedTuple):
+    """What is checked: a name or an object, by a specification, with a limit in seconds."""
+
+    role: Role
+    subject: Any
+    spec: str
+    factory: bool = False
+    limit: float = 30.0
+
+    @property
+    def name(self) -> str:
+        """The name of the subject."""
+        subject = self.subject
+        if isinstance(subject, str):
+            return subject
+        return str(getattr(subject, "__qualname__", type(subject).__qualname__))
+
+    def find(self) -> Callable[..., Any]:
+        """Return the subject; raise NotFound where it cannot be had."""
+        is_name = isinstance(self.subject, str)
+        found = _named(self.subject, factory=self.factory) if is_name else self.subject
+        if not callable(found):
+            raise NotFound(fact("not-callable", target=self.name, value=shown(found)))
+        if self.role == "application":
+            _check_signature(found)
+        return found  # type: ignore[no-any-return]
 
 
 @functools.cache  # a process that is forked from this one has it
-def find(target: str, *, factory: bool = False) -> Callable[..., Any]:
-    """Return the callable that a target names, or with `factory` makes; raise NotFound."""
+def _named(target: str, *, factory: bool) -> Any:
+    """Return what a target names, or with `factory` makes."""
     module, _, path = target.partition(":")
-    found: Any = _tried(lambda: importlib.import_module(module), f"import {module}", module)
+    if not module or not all(part.isidentifier() for part in path.split(".")):
+        raise NotFound(fact("no-attribute-named", target=target))
+    if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
+        wanted = module.removesuffix(".py").replace("/", ".").strip(".")
+        raise NotFound(fact("no-module-name", module=module, wanted=f"{wanted}:{path}"))
+    own_package(module.partition(".")[0])
+    found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", module)
     for name in path.split("."):
         owner = found
-        found = _tried(functools.partial(getattr, owner, name, _MISSING), f"{target}")
+        found = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
         if found is _MISSING:
             near = tuple(difflib.get_close_matches(name, dir(owner), n=3))
             kind = "no-attribute-near" if near else "no-attribute"
             owner_name = getattr(owner, "__name__", None) or shown(owner)
             raise NotFound(fact(kind, name=name, owner=owner_name, near=near))
-    if factory and callable(found):
-        found = _tried(found, f"{target}()")
-    if not callable(found):
-        raise NotFound(fact("not-callable", target=target, value=shown(found)))
-    return found  # type: ignore[no-any-return]
+    return _attempt(found, f"{target}()") if factory and callable(found) else found
 
 
-_MISSING = object()
-
-
-def _tried(get: Callable[[], Any], what: str, module: str = "") -> Any:
+def _attempt(get: Callable[[], Any], what: str, module: str = "") -> Any:
     """Return what this returns; raise NotFound for whatever it raises."""
     try:
         return get()
@@ -70,15 +90,14 @@ def _tried(get: Callable[[], Any], what: str, module: str = "") -> Any:
         missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
             raise NotFound(fact("no-module", name=missing)) from None
-        described = left.described(error)
-        if needs_trio(described):
+        found = described(error)
+        if needs_trio(found):
             raise NotFound(Fact("needs-trio-installed")) from None
-        raised = fact("import-raised", what=what, error=described.fact())
-        advice = cause.advice_on(described)
+        raised, advice = fact("import-raised", what=what, error=found.fact()), advice_on(found)
         raise NotFound(fact("advised", what=raised, advice=advice) if advice else raised) from None
 
 
-def check_signature(app: Callable[..., Any]) -> None:
+def _check_signature(app: Callable[..., Any]) -> None:
     """Raise NotFound for what cannot be called with scope, receive and send."""
     try:
         inspect.signature(app).bind({}, None, None)

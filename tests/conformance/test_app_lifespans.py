@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.routing import Router
 
-from lifespec.conformance.app import given
+from lifespec.conformance.app import lifespans
 
 __all__: list[str] = []
 
@@ -35,11 +35,11 @@ async def second(): ...
 
 class Plugin:
     async def __aenter__(self): ...
-    def start(self, config):
-        {inside}
 
 class Caller:
     def __call__(self, app): ...
+    def assigns(self):
+        self.lifespan = first
 
 caller, number = Caller(), 7
 def make(): ...
@@ -52,73 +52,65 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write and import a module; return what it gives, by name."""
     monkeypatch.chdir(tmp_path)
 
-    def find(source: str, inside: str = "pass") -> dict[str, given.Given]:
+    def find(source: str) -> dict[str, lifespans.Given]:
         path = tmp_path / "shop.py"
-        path.write_text(PRELUDE.replace("{inside}", inside) + source)
+        path.write_text(PRELUDE + source)
         spec = importlib.util.spec_from_file_location("shop_of_test", path)
         assert spec
         assert spec.loader
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "shop_of_test", module)
         spec.loader.exec_module(module)
-        return {each.name: each for each in given.find() if each.place.file == "shop.py"}
+        return {each.name: each for each in lifespans.find() if each.place.file == "shop.py"}
 
     return find
 
 
 @pytest.mark.parametrize(
-    ("source", "inside", "name", "receiver"),
+    ("source", "name", "receiver"),
     [
-        ("App(lifespan=first)", "pass", "first", "App"),
-        ("App(on_startup=[second, first])", "pass", "second", "App"),
-        ("App(plugins=[Plugin()])", "pass", "Plugin", "App"),
-        ("App(lifespan=caller)", "pass", "caller", "App"),
-        ("App(lifespan=number)", "pass", "number", "App"),
-        ("app.add_event_handler('startup', second)", "pass", "second", "app.add_event_handler"),
-        ("app.lifespan.append(first)", "pass", "first", "app.lifespan"),
-        ("app.lifespan = [first]", "pass", "first", "app.lifespan"),
-        ("app.lifespan += (first,)", "pass", "first", "app.lifespan"),
-        (
-            "app.router = app\napp.router.lifespan_context = first",
-            "pass",
-            "first",
-            "app.router.lif",
-        ),
-        ("", "config.lifespan.append(self)", "Plugin", "config.lifespan"),
-        ("@app.on_event('startup')\nasync def third(): ...", "pass", "third", "app.on_event"),
+        ("App(lifespan=first)", "first", "App"),
+        ("App(on_startup=[second, first])", "second", "App"),
+        ("App(plugins=[Plugin()])", "Plugin", "App"),
+        ("App(lifespan=caller)", "caller", "App"),
+        ("App(lifespan=number)", "number", "App"),
+        ("app.add_event_handler('startup', second)", "second", "app.add_event_handler"),
+        ("app.lifespan.append(first)", "first", "app.lifespan"),
+        ("app.lifespan = [first]", "first", "app.lifespan"),
+        ("app.lifespan += (first,)", "first", "app.lifespan"),
+        ("app.router = app\napp.router.lifespan_context = first", "first", "app.router.lif"),
+        ("@app.on_event('startup')\nasync def third(): ...", "third", "app.on_event"),
     ],
 )
-def test_what_is_given_is_found(
-    found: Any, source: str, inside: str, name: str, receiver: str
-) -> None:
-    each = found(source, inside)[name]
+def test_what_is_given_is_found(found: Any, source: str, name: str, receiver: str) -> None:
+    each = found(source)[name]
     assert each.receiver.startswith(receiver)
     assert each.place.line > 1
     assert each.code or name == "number"
 
 
 @pytest.mark.parametrize(
-    ("source", "inside"),
+    "source",
     [
-        ("App(lifespan=make())", "pass"),  # nobody knows what it made
-        ("App(lifespan=lambda app: 1)", "pass"),
-        ("App(lifespan=None)", "pass"),
-        ("", "self.lifespan = first"),
-        ("App(title=first)", "pass"),
-        ("app.start = 1", "pass"),
+        "App(lifespan=make())",  # nothing says what it made
+        "App(lifespan=lambda app: 1)",
+        "App(lifespan=None)",
+        "import functools\nlife = functools.partial(first)\nApp(lifespan=life)",
+        "App(title=first)",
+        "app.start = 1",
     ],
 )
-def test_what_is_not_given_by_a_name_is_left_alone(found: Any, source: str, inside: str) -> None:
-    assert found(source, inside) == {}
+def test_what_is_not_given_by_a_name_is_left_alone(found: Any, source: str) -> None:
+    assert found(source) == {}
 
 
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
-    lifespans = [*found("App(lifespan=first)\nApp(lifespan=number)").values()]
-    told = {each.kind: each.parts for each in given.unrun(lifespans, set())}
+    given = [*found("App(lifespan=first)\nApp(lifespan=number)").values()]
+    told = {each.kind: each.parts for each in lifespans.unrun(given, set())}
     assert told["never-ran"]["receiver"] == "App"
     assert told["given-no-lifespan"]["type"] == "int"
-    ran = {each.code for each in lifespans if each.code}
-    assert [each.kind for each in given.unrun(lifespans, ran)] == ["given-no-lifespan"]
+    ran = {each.code for each in given if each.code}
+    assert [each.kind for each in lifespans.unrun(given, ran)] == ["given-no-lifespan"]
 
 
 def test_a_file_that_cannot_be_parsed_gives_nothing(
@@ -129,7 +121,7 @@ def test_a_file_that_cannot_be_parsed_gives_nothing(
     module = ModuleType("broken")
     module.__file__ = str(path)
     monkeypatch.setitem(sys.modules, "broken", module)
-    assert not [each for each in given.find() if "broken" in each.place.file]
+    assert not [each for each in lifespans.find() if "broken" in each.place.file]
 
 
 def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
@@ -140,12 +132,13 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     (folder / "server.py").write_text("async def run(app):\n    yield\n")
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
-    router = Router(lifespan=asynccontextmanager(namespace["run"]))
-    found = [each for each in given.find() if each.receiver == "Router of mcp"]
+    router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
+    found = [each for each in lifespans.find() if each.receiver == "Router of mcp"]
     assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
     assert router
+    assert default
     monkeypatch.delitem(sys.modules, "starlette.routing")
-    assert not [each for each in given.find() if each.receiver == "Router of mcp"]
+    assert not [each for each in lifespans.find() if each.receiver == "Router of mcp"]
 
 
 def test_code_that_runs_is_noted_in_every_thread() -> None:
@@ -153,7 +146,8 @@ def test_code_that_runs_is_noted_in_every_thread() -> None:
 
     def there() -> None: ...
 
-    with given.running() as ran:
+    ran: set[Any] = set()
+    with lifespans.running(ran):
         here()
         thread = threading.Thread(target=there)
         thread.start()

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from lifespec.testing import left
-from lifespec.testing.places import short
+from lifespec.testing import facts, leftovers
 
 __all__: list[str] = []
 
-HERE = short(Path(__file__))
+HERE = facts.short(Path(__file__))
 
 
 async def waits() -> None:
@@ -35,34 +34,26 @@ async def test_a_task_that_still_runs_is_named_with_its_place() -> None:
     await asyncio.sleep(0)
     ended.cancel()
     line = waits.__code__.co_firstlineno + 1
-    (found,) = await left.tasks(lambda each: each in (task, ended))
+    (found,) = await leftovers.tasks(lambda each: each in (task, ended))
     assert str(found).startswith(
         f"a task that still runs: `waits` (poller), made in `waits`, {HERE}:{line}."
     )
     task.cancel()
 
 
-async def test_a_task_is_named_by_the_line_that_made_it() -> None:
-    loop = asyncio.get_running_loop()
-    left.make_noted(loop)
+async def test_a_task_is_named_by_the_line_that_made_it_if_there_is_one() -> None:
+    loop, made = asyncio.get_running_loop(), leftovers.Tasks()
+    loop.set_task_factory(made)
     line, sleeper = here(), asyncio.create_task(asyncio.sleep(60))
-    loop.set_task_factory(None)
-    await asyncio.sleep(0)
-    (found,) = await left.tasks(lambda each: each is sleeper)
-    assert "`sleep`, made in `test_a_task_is_named_by_the_line_that_made_it`" in str(found)
-    assert f"{HERE}:{line}" in str(found)
-    sleeper.cancel()
-
-
-async def test_a_task_that_no_line_of_the_author_made_has_no_place() -> None:
-    loop = asyncio.get_running_loop()
-    left.make_noted(loop)
-    loop.call_soon(loop.create_task, asyncio.sleep(60))
+    loop.call_soon(loop.create_task, asyncio.sleep(70))
     await asyncio.sleep(0)
     loop.set_task_factory(None)
-    (task,) = asyncio.all_tasks() - {asyncio.current_task()}
-    assert left.task_name(task) == "`sleep`"
-    task.cancel()
+    own, library = map(str, await made.running())
+    assert "`sleep`, made in `test_a_task_is_named_by" in own
+    assert f"{HERE}:{line}" in own
+    assert "still runs: `sleep`. Cancel" in library
+    for each in (sleeper, *made.made):
+        each.cancel()
 
 
 def test_a_task_without_a_place_has_its_name_alone() -> None:
@@ -70,11 +61,8 @@ def test_a_task_without_a_place_has_its_name_alone() -> None:
         def __repr__(self) -> str:
             return "own coroutine"
 
-    class Made(SimpleNamespace):
-        __hash__ = object.__hash__
-
-    task: Any = Made(get_name=lambda: "Task-1", get_coro=Own)
-    assert left.task_name(task) == "`own coroutine`"
+    task: Any = SimpleNamespace(get_name=lambda: "Task-1", get_coro=Own)
+    assert leftovers.task_name(task) == "`own coroutine`"
 
 
 async def dies() -> None:
@@ -82,15 +70,16 @@ async def dies() -> None:
 
 
 async def test_a_task_whose_exception_nobody_asked_for_has_died() -> None:
-    seen = left.Tasks()
+    loop, made = asyncio.get_running_loop(), leftovers.Tasks()
+    loop.set_task_factory(made)
     lost, asked = asyncio.create_task(dies()), asyncio.create_task(dies())
     cancelled = asyncio.create_task(waits())
-    seen.look()
+    loop.set_task_factory(None)
     await asyncio.wait([lost, asked])
     asked.exception()
     cancelled.cancel()
     await asyncio.wait([cancelled])
-    ((name, error),) = seen.died()
+    ((name, error),) = made.died()
     assert "dies" in str(name)
     assert (error.type, error.text) == ("ConnectionError", "link detached")
     assert error.place is not None
@@ -107,60 +96,60 @@ def test_a_thread_is_named_that_the_process_has_to_wait_for() -> None:
     try:
         for each in started:
             each.start()
-        (found,) = left.threads(before)
+        (found,) = leftovers.threads(before)
         assert str(found).startswith("a thread that is not a daemon: connection. The process")
     finally:
         over.set()
     started[0].join()
-    assert left.threads(before) == []
+    assert leftovers.threads(before) == []
 
 
 def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
     before, over, busy = {*threading.enumerate()}, threading.Event(), threading.Event()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
-        assert left.threads(before) == []
+        assert leftovers.threads(before) == []
         pool.submit(lambda: (busy.set(), over.wait()))
         busy.wait()
-        found = left.threads(before)
+        found = leftovers.threads(before)
         over.set()
         assert len(found) == 1
 
 
 @pytest.mark.parametrize(("module", "words"), [("rows", "rows"), ("pytest", "by pytest in")])
 def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, words: str) -> None:
-    def target() -> None: ...
+    over = threading.Event()
+
+    def target() -> None:
+        over.wait()
 
     target.__module__ = module
     thread = threading.Thread(target=target, name="rows")
-
-    def start(self: threading.Thread) -> None:
-        left.note_thread(sys._getframe())
-
-    start(thread)
-    name = str(left._thread_name(thread, ""))
+    starter = threading.Thread(target=threading.Thread(target=over.wait).start)
+    with leftovers.noting_threads():
+        line = here() + 1
+        thread.start()
+        starter.start()  # which starts another, by no line of an author
+        starter.join()
+    name = str(leftovers._thread_name(thread))  # of a thread that has ended the target is forgotten
+    over.set()
+    thread.join()
     assert words in name
-    assert f"`start`, {HERE}:" in name
-
-
-def test_what_starts_no_thread_is_not_noted() -> None:
-    before = len(left._starters)
-    left.note_thread(sys._getframe())
-    assert len(left._starters) == before
+    assert f"`test_the_line_and_the_package_that_start_a_thread_are_named`, {HERE}:{line}" in name
 
 
 def test_a_child_process_is_named() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        found = [str(each) for each in left.processes(os.getpid())]
+        found = [str(each) for each in leftovers.processes(os.getpid())]
         assert [each for each in found if f"({child.pid})" in each]
         child.communicate()
-    assert not [each for each in left.processes(os.getpid()) if f"({child.pid})" in str(each)]
+    assert not [each for each in leftovers.processes(os.getpid()) if f"({child.pid})" in str(each)]
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
     apart = logging.getLogger("lifespec.tests.apart")
     apart.propagate = False
-    with left.logging_errors() as found:
+    with leftovers.logging_errors() as found:
         apart.error("no cache\nsecond line")
         logging.getLogger("rows").warning("slow")
         logging.getLogger("lifespec.server").error("The application failed to start")
@@ -173,35 +162,3 @@ def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
     first, second = [str(each.fact()) for each in found]
     assert first == "ERROR lifespec.tests.apart: no cache"
     assert second.startswith("ERROR rows:  (OSError: no disk, in `test_errors_are_collected")
-
-
-def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_causes() -> None:
-    class Silent(Exception):
-        def __str__(self) -> str:
-            raise ValueError
-
-    try:
-        try:
-            raise KeyError("pool")  # noqa: TRY301
-        except KeyError as error:
-            raise ExceptionGroup("two", [Silent().with_traceback(None)]) from error
-    except ExceptionGroup as group:
-        found = left.described(group)
-    assert (found.type, found.text) == ("Silent", "")
-    assert {"KeyError", "ExceptionGroup"} < {*found.kinds}
-    assert "'pool'" in found.texts
-    assert str(found.fact()).startswith("Silent, in `test_an_exception")
-    assert left.described(OSError("x")).fact() == left.Fact(
-        "error", {"type": "OSError", "text": "x"}
-    )
-
-
-def test_facts_are_data_and_can_be_told_apart() -> None:
-    inner = left.Fact("error-bare", {"type": "OSError"})
-    fact = left.Fact("at-place", {"what": inner, "place": (inner, "x")})
-    assert fact.data() == {
-        "kind": "at-place",
-        "what": inner.data(),
-        "place": [inner.data(), "x"],
-    }
-    assert len({fact, left.Fact(*fact)}) == 1

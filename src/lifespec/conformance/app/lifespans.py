@@ -1,0 +1,155 @@
+"""Find the lifespans that an author gave to a framework, and those of them that never ran.
+
+The author's source says what was given: an argument such as `lifespan=`, what is assigned or
+appended to an attribute `lifespan`, a handler of an event.  Of an application that a library made,
+its router has the lifespan.  While a case is played, the functions that run are noted, without
+touching any of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import inspect
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from lifespec.conformance.report import Fact, fact
+from lifespec.testing import facts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+__all__ = ["Given", "find", "running", "unrun"]
+
+ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
+ATTRIBUTES = ("lifespan", "lifespan_context")
+HANDLERS = ("on_event", "add_event_handler")
+WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # one is in the source
+FRAMEWORKS = ("starlette", "fastapi")  # whose own functions wrap those of authors
+MODULES = 300  # of an author, which are read
+
+
+class Given(NamedTuple):
+    """What was given to a framework: its name, itself, its code, where it is, to whom."""
+
+    name: str
+    value: Any
+    code: CodeType | None
+    place: facts.Place
+    receiver: str
+
+
+def find() -> list[Given]:
+    """Return the lifespans that the author's modules give to a framework."""
+    files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
+    own = [(module, Path(file)) for module, file in files if file and facts.is_own(file)]
+    found: list[Given] = []
+    for module, path in own[:MODULES]:
+        with suppress(OSError, SyntaxError, ValueError):
+            source = path.read_text("utf-8")
+            if any(word in source for word in WORDS):
+                found += _given(module, ast.parse(source))
+    return [*found, *_of_routers()]
+
+
+def _given(module: ModuleType, tree: ast.AST) -> Iterator[Given]:
+    """Yield what the source of a module gives."""
+    for value, receiver in (each for node in ast.walk(tree) for each in _handovers(node)):
+        for each in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
+            yield from _resolved(module, each, receiver)
+
+
+def _handovers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """Yield the expressions that a statement or call gives as a lifespan, and to whom."""
+    match node:
+        case ast.Call(func=function, args=arguments, keywords=keywords):
+            receiver = ast.unparse(function)
+            yield from ((each.value, receiver) for each in keywords if each.arg in ARGUMENTS)
+            attribute, _, method = receiver.rpartition(".")
+            if method in ("append", "extend") and attribute.endswith(f".{ATTRIBUTES[0]}"):
+                yield from ((each, attribute) for each in arguments)
+            if method == "add_event_handler":
+                yield from ((each, receiver) for each in arguments[1:])
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            for each in node.decorator_list:
+                if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
+                    yield ast.Name(node.name, lineno=node.lineno), ast.unparse(each.func)
+        case (
+            ast.Assign(targets=[ast.Attribute() as target])
+            | ast.AugAssign(target=ast.Attribute() as target)
+        ):
+            receiver = ast.unparse(target)
+            if target.attr in ATTRIBUTES and not receiver.startswith("self."):
+                yield node.value, receiver
+
+
+def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Given]:
+    """Yield the object that an expression names, if it is known by a name."""
+    called = isinstance(value, ast.Call)
+    name = ast.unparse(value.func if isinstance(value, ast.Call) else value)
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is None or (called and not isinstance(found, type)):
+        return
+    code, file, line = _code(found), str(module.__file__), value.lineno
+    if code and facts.is_own(code.co_filename):
+        file, line = code.co_filename, code.co_firstlineno
+    if code or not callable(found):
+        yield Given(name, found, code, facts.Place.at(name, file, line), receiver)
+
+
+def _code(found: Any) -> CodeType | None:
+    """Return the code that runs when this is entered."""
+    if isinstance(found, (FunctionType, MethodType)):
+        code: CodeType = inspect.unwrap(found).__code__
+        return code
+    kind = found if isinstance(found, type) else type(found)
+    methods = (getattr(kind, name, None) for name in ("__aenter__", "__call__"))
+    return next((each.__code__ for each in methods if isinstance(each, FunctionType)), None)
+
+
+def _of_routers() -> Iterator[Given]:
+    """Yield what the routers of Starlette have from a library, such as a server that is mounted."""
+    routing = sys.modules.get("starlette.routing")
+    if routing is None:
+        return
+    for router in [each for each in gc.get_objects() if isinstance(each, routing.Router)]:
+        code = _code(router.lifespan_context) if callable(router.lifespan_context) else None
+        package = Path(code.co_filename).parts if code else ()
+        known = [part for part in package if part.endswith("-packages")]
+        if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
+            function = code.co_qualname.rpartition("<locals>.")[2]
+            where = facts.Place(function, "/".join(package[-2:]), code.co_firstlineno)
+            yield Given(name, router, code, where, f"{type(router).__name__} of {name}")
+
+
+def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]:
+    """Yield those of which no code ran, and those that nobody could have called."""
+    for each in {each.name: each for each in found}.values():
+        parts = {"receiver": each.receiver, "place": each.place.fact()}
+        if not each.code:
+            kind = type(each.value).__name__
+            yield fact("given-no-lifespan", name=each.name, type=kind, **parts)
+        elif each.code not in ran:
+            yield fact("never-ran", **parts)
+
+
+@contextmanager
+def running(ran: set[CodeType]) -> Iterator[None]:
+    """Note the code that runs meanwhile."""
+    before, add = sys.getprofile(), cast("Any", ran.add)
+    # one expression: a tracer sees nothing of what a profiler calls
+    note: Any = lambda frame, event, _: event == "call" and add(frame.f_code)  # noqa: E731
+    sys.setprofile(note)
+    threading.setprofile(note)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+        threading.setprofile(None)

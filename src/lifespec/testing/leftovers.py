@@ -1,0 +1,223 @@
+"""What an application leaves behind: tasks, threads and processes, and the errors that it logged.
+
+The conformance suite reports these, and the pytest fixture warns of them, in the same words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import sys
+import threading
+import time
+import traceback
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from lifespec.testing.facts import Fact, caller, described, is_lifespec, library, place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping
+
+    from lifespec.testing.facts import Error, Place
+
+__all__ = ["Logged", "Tasks", "logging_errors", "noting_threads", "processes", "task_name"]
+__all__ += ["tasks", "threads"]
+
+ENDING = 0.5  # seconds that threads and processes have to end
+POLL = 0.05
+_PROC = Path("/proc")
+_WAITING = (threading.__file__, queue.__file__)
+_POOLS = (
+    "concurrent/futures/thread.py",
+    "anyio/_backends/_asyncio.py",
+    "trio/_core/_thread_cache.py",
+)
+_starters: WeakKeyDictionary[threading.Thread, Place] = WeakKeyDictionary()
+
+
+def _named(kind: str, name: str, where: Place | None, **more: str) -> Fact | str:
+    """Return a name, and the place that belongs to it if there is one."""
+    return Fact(kind, {"name": name, "place": where.fact(), **more}) if where else name
+
+
+# ---- log records -------------------------------------------------------------------------------
+
+
+class Logged(NamedTuple):
+    """A record of level ERROR or above, when it was made, and the exception with it."""
+
+    level: str
+    logger: str
+    message: str
+    time: float
+    error: Error | None = None
+
+    def fact(self) -> Fact:
+        """Return what a sentence says of it."""
+        parts = {"level": self.level, "logger": self.logger, "message": self.message}
+        if self.error:
+            return Fact("logged-error", {**parts, "error": self.error.fact()})
+        return Fact("logged", parts)
+
+
+class _Errors(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.found: list[Logged] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name == "lifespec.server":  # it tells of the application, and so do we
+            return
+        error = described(record.exc_info[1]) if record.exc_info and record.exc_info[1] else None
+        line = next(iter(record.getMessage().splitlines()), "")
+        self.found.append(Logged(record.levelname, record.name, line, time.monotonic(), error))
+
+
+@contextmanager
+def logging_errors() -> Iterator[list[Logged]]:
+    """Collect the records of level ERROR and above, of loggers that do not propagate, too."""
+    known = logging.root.manager.loggerDict.values()
+    apart = [each for each in known if isinstance(each, logging.Logger) and not each.propagate]
+    handler = _Errors()
+    for logger in (logging.root, *apart):
+        logger.addHandler(handler)
+    try:
+        yield handler.found
+    finally:
+        for logger in (logging.root, *apart):
+            logger.removeHandler(handler)
+
+
+# ---- tasks -------------------------------------------------------------------------------------
+
+
+class Tasks:
+    """A task factory that keeps the tasks of an application, and the author's lines that made them.
+
+    Tasks of lifespec are left out.
+    """
+
+    def __init__(self) -> None:
+        self.made: WeakKeyDictionary[asyncio.Task[Any], Place | None] = WeakKeyDictionary()
+
+    def __call__(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        """Make a task."""
+        task = asyncio.Task(coroutine, loop=loop, **options)
+        code = getattr(coroutine, "cr_code", None)
+        if not (code and is_lifespec(code.co_filename)):
+            self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
+        return task
+
+    async def running(self) -> list[Fact]:
+        """Return those that still run."""
+        return await tasks(self.made.__contains__, self.made)
+
+    def died(self) -> list[tuple[Fact | str, Error]]:
+        """Return the tasks whose exceptions were never retrieved, each with its exception."""
+        done = [each for each in [*self.made] if each.done() and not each.cancelled()]
+        lost = [each for each in done if getattr(each, "_log_traceback", True)]
+        found = [(task_name(each, self.made[each]), each.exception()) for each in lost]
+        return [(name, described(error)) for name, error in found if error]
+
+
+async def tasks(
+    belongs: Callable[[asyncio.Task[Any]], bool],
+    made: Mapping[asyncio.Task[Any], Place | None] = {},
+) -> list[Fact]:
+    """Return the tasks of this loop that still run and that belong to an application, sorted.
+
+    Those that have no place in the author's code are a library's, which ends them as it likes.
+    """
+    running = asyncio.all_tasks()
+    for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
+        await asyncio.sleep(0)
+    left = [each for each in running if not each.done() and belongs(each)]
+    found = [task_name(each, made.get(each)) for each in left]
+    return sorted((Fact("task-left", {"name": each}) for each in found), key=str)
+
+
+def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
+    """Return the name of a task and of its function, and the author's own line that it is at."""
+    coroutine: Any = task.get_coro()
+    frame = getattr(coroutine, "cr_frame", None)
+    function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
+    name = task.get_name()
+    named = "" if name.startswith("Task-") else f" ({name})"
+    at = place([(frame, frame.f_lineno)]) if frame else None
+    return _named("task", f"`{function}`{named}", made or at)
+
+
+# ---- threads and processes ---------------------------------------------------------------------
+
+
+@contextmanager
+def noting_threads() -> Iterator[None]:
+    """Note the author's own lines that start threads, so that `threads` can name them."""
+    start = threading.Thread.start
+
+    def noted(thread: threading.Thread) -> None:
+        if where := caller(sys._getframe(1)):  # noqa: SLF001
+            _starters[thread] = where
+        start(thread)
+
+    threading.Thread.start = noted  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        threading.Thread.start = start  # type: ignore[method-assign]
+
+
+def threads(before: Collection[threading.Thread]) -> list[Fact]:
+    """Return the threads that started meanwhile and that the process has to wait for at its end."""
+    end = time.monotonic() + ENDING
+    found = [each for each in threading.enumerate() if each not in before and _holds(each)]
+    for each in found:
+        each.join(max(end - time.monotonic(), 0))
+    kept = [each for each in found if each.is_alive() and _holds(each)]
+    return [Fact("thread-left", {"name": _thread_name(each)}) for each in kept]
+
+
+def _holds(thread: threading.Thread) -> bool:
+    """Tell whether a thread holds up the end of the process: not if it is idle, in a pool."""
+    if thread.daemon or thread is threading.current_thread():
+        return False
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001
+    files = [each.f_code.co_filename for each, _line in traceback.walk_stack(frame)]
+    waiting = [*takewhile(lambda file: file in _WAITING, files)]
+    idle = (not waiting or queue.__file__ in waiting) and files[len(waiting) :]
+    return not (idle and idle[0].endswith(_POOLS))
+
+
+def _thread_name(thread: threading.Thread) -> Fact | str:
+    """Return the name of a thread, the package of its function, and the line that started it."""
+    target = getattr(thread, "_target", None) or type(thread).run
+    package, where = library(str(getattr(target, "__module__", ""))), _starters.get(thread)
+    if package:
+        return _named("thread-of", thread.name, where, package=package)
+    return _named("thread", thread.name, where)
+
+
+def processes(pid: int) -> list[Fact]:
+    """Return the processes that a process has started and that do not end, where /proc has them."""
+    end = time.monotonic() + ENDING
+    while (found := [*_children(pid)]) and time.monotonic() < end:
+        time.sleep(POLL)
+    return [Fact("process-left", {"name": each}) for each in sorted(found)]
+
+
+def _children(pid: int) -> Iterator[str]:
+    """Yield the command and the number of each child that runs."""
+    for folder in _PROC.glob("[0-9]*"):
+        with suppress(OSError, ValueError):
+            _name, _, fields = (folder / "stat").read_text().rpartition(") ")
+            state, parent = fields.split()[:2]
+            if int(parent) == pid and state != "Z":
+                words = (folder / "cmdline").read_text().split("\0")
+                yield f"{' '.join(words).strip()[:60]} ({folder.name})"

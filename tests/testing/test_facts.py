@@ -1,0 +1,154 @@
+"""Places are found in the author's own code, through whatever a call awaits; errors are data."""
+
+import asyncio
+import contextlib
+import inspect
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from lifespec.testing import facts
+
+__all__: list[str] = []
+
+FILE = Path(__file__).name
+
+
+async def waits() -> None:
+    await asyncio.Event().wait()
+
+
+@contextlib.asynccontextmanager
+async def life() -> AsyncIterator[None]:
+    async for _ in numbers():
+        yield
+
+
+async def numbers() -> AsyncIterator[int]:
+    await waits()
+    yield 1
+
+
+class Custom:
+    def __await__(self) -> Generator[Any, None, None]:
+        yield from asyncio.create_task(waits()).__await__()
+
+
+async def through_generators() -> None:
+    async with life():
+        pass
+
+
+async def through_an_awaitable_and_a_task() -> None:
+    await Custom()
+
+
+async def through_a_shield() -> None:
+    await asyncio.shield(waits())  # nothing leads from here to what waits
+
+
+async def frames(call: Callable[[], Awaitable[None]]) -> list[Any]:
+    """Return the frames of a call once it waits."""
+    task = asyncio.ensure_future(call())
+    await asyncio.sleep(0.01)
+    found = [*facts.awaited(task)]
+    task.cancel()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("call", "function", "source"),
+    [
+        (waits, waits, "await asyncio.Event().wait()"),
+        (through_generators, waits, "await asyncio.Event().wait()"),
+        (through_an_awaitable_and_a_task, waits, "await asyncio.Event().wait()"),
+        (through_a_shield, through_a_shield, "await asyncio.shield(waits())"),
+    ],
+)
+def test_a_place_is_that_of_the_innermost_function(
+    call: Callable[[], Awaitable[None]],
+    function: Callable[..., Any],
+    source: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(Path(__file__).parent)
+    found = facts.place(asyncio.run(frames(call)))
+    lines, first = inspect.getsourcelines(function)
+    line = first + next(number for number, each in enumerate(lines) if source in each)
+    assert str(found) == f"`{function.__name__}`, {FILE}:{line}"
+    assert found is not None
+    assert found.source.startswith(source)
+
+
+def test_a_call_that_is_over_waits_nowhere() -> None:
+    assert asyncio.run(frames(lambda: asyncio.sleep(0))) == []
+    assert facts.place([]) is None
+
+
+@pytest.mark.parametrize("module", ["stand", "stand.kiosk"])
+def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "site-packages"
+    file = folder.joinpath(*module.split(".")).with_suffix(".py")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.touch()
+    if "." in module:
+        (file.parent / "__init__.py").touch()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(facts, "_checked", [])
+    package = ModuleType("stand")
+    package.__file__ = str(file)
+    monkeypatch.setitem(sys.modules, "stand", package)
+    assert (facts.is_own(str(file)), facts.library(module)) == (False, "stand")
+    monkeypatch.delitem(sys.modules, "stand")
+    facts.own_package("stand")
+    monkeypatch.setitem(sys.modules, "stand", package)
+    assert (facts.is_own(str(file)), facts.library(module)) == (True, "")
+    assert not facts.is_own(str(folder / "other.py"))
+    facts.own_package("__main__")
+    facts.own_package("nosuch")
+    assert not facts.is_own(str(file))
+
+
+def test_a_file_elsewhere_is_named_without_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert facts.short(Path(__file__)) == FILE
+    tmp_path.rmdir()  # nor is there a current folder
+    assert facts.short(Path(__file__)) == FILE
+
+
+def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_causes() -> None:
+    class Silent(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    try:
+        try:
+            raise KeyError("pool")  # noqa: TRY301
+        except KeyError as error:
+            raise ExceptionGroup("two", [Silent().with_traceback(None)]) from error
+    except ExceptionGroup as group:
+        found = facts.described(group)
+    assert (found.type, found.text) == ("Silent", "")
+    assert {"KeyError", "ExceptionGroup"} < {*found.kinds}
+    assert "'pool'" in found.texts
+    assert str(found.fact()).startswith("Silent, in `test_an_exception")
+    assert str(facts.described(OSError("x")).fact()) == "OSError: x"
+
+
+def test_facts_are_data_and_can_be_told_apart() -> None:
+    inner = facts.Fact("error-bare", {"type": "OSError"})
+    fact = facts.Fact("at-place", {"what": inner, "place": (inner, "x")})
+    assert fact.data() == {
+        "kind": "at-place",
+        "what": inner.data(),
+        "place": [inner.data(), "x"],
+    }
+    assert len({fact, facts.Fact(*fact)}) == 1
