@@ -36,4 +36,4 @@ def saw(case: str, *lines: str | dict[str, Any], **facts: Any) -> Observation:
 
 def answered(*paths: str, sent: float = 50.0, **body: Any) -> list[Answer]:
     """Return answers to requests; there is none to a path with a question mark."""
-    return [Answer(path, sent, sent + 1, None if path.endswith("?") else body) for path in paths]
+    return [Answer(path, sent, None if path.endswith("?") else body) for path in paths]

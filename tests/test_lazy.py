@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import lifespec
-from lifespec import conformance, testing
+from lifespec import testing
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 __all__: list[str] = []
 
-PACKAGES = lifespec, testing, conformance
+PACKAGES = lifespec, testing
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -40,13 +40,12 @@ def test_a_name_that_is_none_is_refused(package: ModuleType) -> None:
 def test_the_import_loads_nothing_else() -> None:
     """A server that imports it waits for no report, no event loop and no package of others."""
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]);"
-        " import lifespec.testing, lifespec.conformance; print(*sys.modules)"
+        "import sys; sys.path.insert(0, sys.argv[1]); import lifespec.testing; print(*sys.modules)"
     )
     source = Path(lifespec.__file__).parents[1]
     command = [sys.executable, "-I", "-S", "-c", program, str(source)]
     loaded = set(subprocess.check_output(command, text=True).split())
     ours = {name for name in loaded if name.startswith("lifespec")}
-    assert ours == {"lifespec", "lifespec.lazy", "lifespec.testing", "lifespec.conformance"}
+    assert ours == {"lifespec", "lifespec.lazy", "lifespec.testing"}
     assert {name.split(".")[0] for name in loaded - ours} <= {*sys.stdlib_module_names, "__main__"}
     assert "asyncio" not in loaded

@@ -12,17 +12,15 @@ from typing import Any
 
 import pytest
 
-from lifespec import Lifespan, validate
 from lifespec.conformance.rules import rules
 from lifespec.testing import clock
 from lifespec.validate import (
     EVENTS,
-    HAPPENINGS,
     SPECS,
-    STATES,
     TRANSITIONS,
     State,
     Violation,
+    lifespan_scope,
     validator,
 )
 
@@ -31,8 +29,7 @@ __all__: list[str] = []
 MUST = {"must", "must not"}
 
 
-def test_what_the_texts_forbid() -> None:
-    """They forbid each event out of its turn, and to return unanswered; else they are silent."""
+def test_each_event_out_of_turn_and_a_return_without_an_answer_are_forbidden() -> None:
     forbidden = {
         (state, happening)
         for state, row in TRANSITIONS.items()
@@ -48,13 +45,12 @@ def test_what_the_texts_forbid() -> None:
     }
 
 
-def test_names_and_defaults() -> None:
-    """A specification is called by its title, and one that there is not is told with all keys."""
+def test_an_unknown_specification_is_refused_with_all_keys() -> None:
     titles = "lifespan 1.0 (ASGI), lifespan 2.0 (ASGI), AMGI 1.0, AMGI 2.0, PAGI 0.3"
     assert ", ".join(spec.title for spec in SPECS.values()) == titles
     known = "asgi 1.0, asgi 2.0, amgi 1.0, amgi 2.0, pagi 0.3"
     with pytest.raises(ValueError, match=rf"^unknown spec 'asgi' \(choose from {known}\)$"):
-        validate.lifespan_scope("asgi")
+        lifespan_scope("asgi")
     failed = [event for event in EVENTS.values() if event.type.endswith("failed")]
     assert [event.defaults for event in failed] == [{"message": ""}] * 2
 
@@ -66,6 +62,7 @@ STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shu
 ALL = ("lifespan.startup", STARTED["type"], "lifespan.shutdown", STOPPED["type"])
 ENDS = ("raise", "return")
 SPEC_NAMES = list(SPECS)
+PAGI_03 = {"version": "0.3", "spec_version": "0.3"}
 
 
 def run(call: Awaitable[Any]) -> Any:
@@ -75,12 +72,6 @@ def run(call: Awaitable[Any]) -> Any:
     except StopIteration as stop:
         return stop.value
     raise RuntimeError("it waits")
-
-
-def offered(spec: str = "asgi 2.0", **more: Any) -> dict[str, Any]:
-    """Return a scope of a specification."""
-    protocol, version = spec.split()
-    return validate.lifespan_scope(f"{protocol} {version}", **more)
 
 
 def event_of(name: str) -> dict[str, str]:
@@ -94,7 +85,7 @@ class Talk:
     def __init__(self, *happenings: Any, spec: str = "asgi 2.0", **more: Any) -> None:
         self.happenings, self.received, self.sent = list(happenings), [], []
         self.refuses: Any = ()
-        self.scope = offered(spec)
+        self.scope = lifespan_scope(spec)
         self.validated = validator(self.app, **more)
 
     @property
@@ -166,8 +157,8 @@ WAYS: dict[State, list[str]] = {
 }
 CELLS = [
     (state, happening)
-    for state in STATES
-    for happening in HAPPENINGS
+    for state, row in TRANSITIONS.items()
+    for happening in row
     if state != "gone" or happening not in ENDS  # a call ends once
 ]
 
@@ -175,7 +166,6 @@ CELLS = [
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize(("state", "happening"), CELLS)
 def test_every_cell(state: State, happening: str, spec: str) -> None:
-    """The validator finds what the cell says, at the role that did it, and nothing else."""
     before = Talk(*WAYS[state], spec=spec).run()
     after = Talk(*WAYS[state], happening, spec=spec).run()
     _, rule, warning = TRANSITIONS[state][happening]
@@ -198,15 +188,13 @@ def told(found: list[Violation]) -> list[str]:
 
 
 def test_a_violation_can_be_pickled() -> None:
-    """As a process pool does."""
     (found,) = Talk(*ALL[:3], "return").run().validated.violations
     assert str(found) == "The application returned while shutting down [shutdown-answered]"
     assert vars(pickle.loads(pickle.dumps(found))) == vars(found)
 
 
 @pytest.mark.parametrize("raises", [True, False], ids=["raises", "returns"])
-def test_after_a_cancellation(raises: bool) -> None:
-    """What a call does that the server has cancelled, the texts leave open."""
+def test_no_rule_covers_what_a_cancelled_call_does(raises: bool) -> None:
     talk = Talk()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -232,8 +220,7 @@ def test_after_a_cancellation(raises: bool) -> None:
     assert talk.rule_ids != ([], [])
 
 
-def test_in_no_task() -> None:
-    """The validator may be called where a loop runs, and no task: nobody has cancelled that."""
+def test_a_call_outside_of_a_task_was_not_cancelled() -> None:
     talk = Talk(*ALL[:3], "return")
     loop = clock.VirtualLoop()
     loop.call_soon(talk.run)
@@ -243,8 +230,7 @@ def test_in_no_task() -> None:
     assert talk.rule_ids == ([("shutdown-answered", "application")], [])
 
 
-def test_nothing_is_changed() -> None:
-    """Scope, events, messages, values returned and exceptions are handed on as they are."""
+def test_everything_is_passed_on_unchanged() -> None:
     talk, error = Talk(STARTUP["type"], {**STARTED, "mine": 1}), OSError()
 
     async def app(scope: Any, receive: Any, send: Any) -> Any:
@@ -254,7 +240,7 @@ def test_nothing_is_changed() -> None:
     talk.happenings.append("return")
     talk.validated.app = app
     assert run(talk.validated(talk.scope, talk.receive, talk.send)) is None
-    assert (talk.scope, talk.sent) == (offered(), [{**STARTED, "mine": 1}])
+    assert (talk.scope, talk.sent) == (lifespan_scope("asgi 2.0"), [{**STARTED, "mine": 1}])
     talk = Talk("return")
     assert run(talk.validated(talk.scope, talk.receive, talk.send)) is talk
     talk = Talk(error)
@@ -263,8 +249,7 @@ def test_nothing_is_changed() -> None:
     assert caught.value is error
 
 
-def test_raising() -> None:
-    """With raises a violation is raised where it is seen, before anybody acts upon it."""
+def test_with_raises_a_violation_is_raised_at_once() -> None:
     talk = Talk({"type": "lifespan.ready"}, raises=True)
     with pytest.raises(Violation) as caught:
         run(talk.validated(talk.scope, talk.receive, talk.send))
@@ -281,12 +266,27 @@ def test_raising() -> None:
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize("state", [True, False])
-def test_every_scope_of_ours_is_right(spec: str, state: bool) -> None:
-    """The scopes that lifespan_scope() makes have no fault; nor have those with a worker."""
+def test_the_scopes_of_lifespan_scope_have_no_fault(spec: str, state: bool) -> None:
     workers = [None, 1, 12] if SPECS[spec].workers else [None]
     for worker in workers:
-        talk = Talk("return").run(offered(spec, state=state, worker=worker))
+        talk = Talk("return").run(lifespan_scope(spec, state=state, worker=worker))
         assert talk.rule_ids == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "worker", "scope"),
+    [
+        ("asgi 1.0", None, {}),
+        ("asgi 2.0", None, {"asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}),
+        ("amgi 1.0", None, {"amgi": {"version": "1.0", "spec_version": "1.0"}, "state": {}}),
+        ("pagi 0.3", None, {"pagi": {**PAGI_03, "is_worker": 0}, "state": {}}),
+        ("pagi 0.3", 2, {"pagi": {**PAGI_03, "is_worker": 1, "worker_num": 2}, "state": {}}),
+    ],
+)
+def test_the_scope_of_a_specification(spec: str, worker: int | None, scope: dict[str, Any]) -> None:
+    assert lifespan_scope(spec, worker=worker) == {"type": "lifespan", **scope}
+    without = {key: scope[key] for key in scope if key != "state"}
+    assert lifespan_scope(spec, worker=worker, state=False) == {"type": "lifespan", **without}
 
 
 ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
@@ -305,69 +305,45 @@ ASGI, AMGI, PAGI = ({key: {"version": "1"}} for key in ("asgi", "amgi", "pagi"))
     ],
 )
 def test_scopes_without_a_fault(more: dict[str, Any]) -> None:
-    """What a specification allows or does not mention is no fault of a scope, nor a warning."""
     assert Talk("return").run({"type": "lifespan", **more}).rule_ids == ([], [])
-
-
-NO_STATE = 'scope["state"] must be a mutable mapping, got '
 
 
 @pytest.mark.parametrize(
     ("more", "rule_id", "sentence"),
     [
-        ({"asgi": "3.0"}, "scope-versions", "scope[\"asgi\"] must be a mapping, got '3.0'"),
-        ({"asgi": {}}, "scope-versions", 'scope["asgi"]["version"] is missing'),
-        (
-            {"asgi": {"version": 3}},
-            "scope-versions",
-            'scope["asgi"]["version"] must be a str, got 3',
-        ),
+        ({"asgi": "3.0"}, "scope-versions", "[asgi] must be a mapping, got '3.0'"),
+        ({"asgi": {}}, "scope-versions", "[asgi][version] is missing"),
+        ({"asgi": {"version": 3}}, "scope-versions", "[asgi][version] must be a str, got 3"),
         (
             {"asgi": {"version": "3.0", "spec_version": None}},
             "scope-versions",
-            'scope["asgi"]["spec_version"] must be a str, got None',
+            "[asgi][spec_version] must be a str, got None",
         ),
-        (AMGI, "scope-versions", 'scope["amgi"]["spec_version"] is missing'),
+        (AMGI, "scope-versions", "[amgi][spec_version] is missing"),
+        ({"pagi": {"version": 0.3}}, "scope-versions", "[pagi][version] must be a str, got 0.3"),
+        ({**ASGI, "state": None}, "scope-state", "[state] must be a mutable mapping, got None"),
         (
-            {"pagi": {"version": 0.3}},
-            "scope-versions",
-            'scope["pagi"]["version"] must be a str, got 0.3',
+            {**ASGI, "state": MappingProxyType({})},
+            "scope-state",
+            "[state] must be a mutable mapping, got mappingproxy({})",
         ),
-        ({**ASGI, "state": None}, "scope-state", NO_STATE + "None"),
-        ({**PAGI, "state": []}, "scope-state", NO_STATE + "[]"),
-        ({**ASGI, "state": MappingProxyType({})}, "scope-state", NO_STATE + "mappingproxy({})"),
-        (
-            {**ASGI, "state": {"a": 1}},
-            "state-starts-empty",
-            "scope[\"state\"] must be empty, got {'a': 1}",
-        ),
+        ({**ASGI, "state": {1: 2}}, "state-starts-empty", "[state] must be empty, got {1: 2}"),
     ],
 )
-def test_scopes_with_a_fault(more: dict[str, Any], rule_id: str, sentence: str) -> None:
-    """Whatever is wrong about a scope is the server's fault."""
+def test_a_fault_of_a_scope_is_the_server_s_and_a_warning_in_lifespan_1(
+    more: dict[str, Any], rule_id: str, sentence: str
+) -> None:
     talk = Talk("return").run({"type": "lifespan", **more})
-    assert told(talk.validated.violations) == [f"{sentence} [{rule_id}]"]
-    assert talk.validated.violations[0].role == "server"
-    assert talk.validated.warnings == []
-
-
-@pytest.mark.parametrize(
-    ("more", "rule_id"),
-    [
-        ({"state": {"a": 1}}, "state-starts-empty"),
-        ({"state": 5}, "scope-state"),
-        ({**PAGI, "state": {"a": 1}}, "state-starts-empty"),
-    ],
-)
-def test_scopes_worth_a_remark(more: dict[str, Any], rule_id: str) -> None:
-    """A scope of which its specification says nothing is worth a warning."""
-    talk = Talk("return").run({"type": "lifespan", **more})
-    assert talk.rule_ids == ([], [(rule_id, "server")])
+    quoted = re.sub(r"\[([a-z_]+)\]", r'["\1"]', sentence)
+    assert told(talk.validated.violations) == [f"scope{quoted} [{rule_id}]"]
+    assert talk.rule_ids == ([(rule_id, "server")], [])
+    if "state" in more:
+        talk = Talk("return").run({"type": "lifespan", "state": more["state"]})
+        assert talk.rule_ids == ([], [(rule_id, "server")])
 
 
 @pytest.mark.parametrize("event", [None, {}, {"type": 5}, {"type": "http.request"}, STARTED])
-def test_events_that_are_none_of_the_server(event: Any) -> None:
-    """What the server sends instead of startup or shutdown breaks the rule of that event."""
+def test_another_event_than_startup_or_shutdown_breaks_the_rule_of_that_event(event: Any) -> None:
     talk = Talk()
 
     async def app(_: Any, receive: Any, __: Any) -> None:
@@ -398,8 +374,7 @@ def test_events_that_are_none_of_the_server(event: Any) -> None:
     ],
 )
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_messages_that_are_none_of_the_application(message: Any, spec: str) -> None:
-    """An unknown message is the application's fault; a server that takes it must or should not."""
+def test_an_unknown_message_is_to_be_refused(message: Any, spec: str) -> None:
     unknown, taken = ("events-known", "application"), ("send-refuses-unknown", "server")
     talk = Talk(STARTUP["type"], message, spec=spec).run()
     assert talk.rule_ids == (([unknown, taken], []) if "pagi" in spec else ([unknown], [taken]))
@@ -414,8 +389,7 @@ def test_messages_that_are_none_of_the_application(message: Any, spec: str) -> N
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_the_message_of_a_failure(spec: str) -> None:
-    """It is text where there are failures, and may be missing but in AMGI; so may other keys."""
+def test_the_message_of_a_failure_is_a_string_and_amgi_requires_it(spec: str) -> None:
     for more in ({}, {"message": ""}, {"message": "no", "more": 5}):
         talk = Talk(*ALL[:3], {"type": "lifespan.shutdown.failed", **more}, "return", spec=spec)
         required = [("message-is-text", "application")] if "amgi" in spec and not more else []
@@ -429,39 +403,73 @@ def test_the_message_of_a_failure(spec: str) -> None:
     assert talk.run().rule_ids == ([], [])
 
 
-def test_a_message_that_is_no_text_is_shown() -> None:
-    """The application is told what it sent, and the server that it took it, and when."""
-    talk = Talk(STARTUP["type"], {"type": "lifespan.startup.failed", "message": 5}).run()
-    shown = "{'message': 5, 'type': 'lifespan.startup.failed'}"
-    assert told(talk.validated.violations) == [
-        f"The application sent {shown} while starting [message-is-text]"
-    ]
-    assert told(talk.validated.warnings) == [
-        f"The server took {shown} while starting [send-refuses-unknown]"
-    ]
+FAILED = {"type": "lifespan.startup.failed", "message": 5}
+MORE = {"more": 1, **STARTED}
+FIVE = "{'message': 5, 'type': 'lifespan.startup.failed'} while starting"
+SENT = "application sent lifespan.startup.complete"
 
 
-def test_a_step_that_is_not_to_be_taken_is_named() -> None:
-    """The sentence names the event, whoever sent it."""
-    talk = Talk(STARTUP["type"], STARTUP["type"]).run()
-    sentence = "The server sent lifespan.startup while starting [startup-sent]"
-    assert told(talk.validated.violations) == [sentence]
-    talk = Talk("raise", SHUTDOWN["type"]).run()
-    sentence = "The server sent lifespan.shutdown after the end of the call"
-    assert told(talk.validated.violations) == [f"{sentence} [unsupported-gets-no-events]"]
-    talk = Talk(*ALL[:2], STARTED["type"]).run()
-    sentence = "The application sent lifespan.startup.complete while running"
-    assert told(talk.validated.warnings) == [f"{sentence} [startup-answered-once]"]
-    talk = Talk(*ALL[:3], "raise").run()
-    sentence = "The application raised LookupError('raised') while shutting down"
-    assert told(talk.validated.warnings) == [f"{sentence} [shutdown-answered]"]
-    talk = Talk(*WAYS["failing"], STOPPED["type"]).run()
-    sentence = "The application sent lifespan.shutdown.complete after lifespan.shutdown.failed"
-    assert told(talk.validated.warnings)[1:] == [f"{sentence} [shutdown-answered-once]"]
+@pytest.mark.parametrize(
+    ("happenings", "refuses", "violation", "warning"),
+    [
+        (
+            (ALL[0], FAILED),
+            (),
+            f"application sent {FIVE} [message-is-text]",
+            f"server took {FIVE} [send-refuses-unknown]",
+        ),
+        ((ALL[0], ALL[0]), (), "server sent lifespan.startup while starting [startup-sent]", ""),
+        (
+            ("raise", ALL[2]),
+            (),
+            "server sent lifespan.shutdown after the end of the call [unsupported-gets-no-events]",
+            "",
+        ),
+        ((*ALL[:2], ALL[1]), (), "", f"{SENT} while running [startup-answered-once]"),
+        (
+            (*ALL[:3], "raise"),
+            (),
+            "",
+            "application raised LookupError('raised') while shutting down [shutdown-answered]",
+        ),
+        (
+            (STARTED, ALL[2]),
+            (),
+            "server sent lifespan.shutdown before startup was received [startup-sent]",
+            f"{SENT} before startup was received [answers-in-order]",
+        ),
+        # a server that refuses additional keys, or anything after the end
+        (
+            (ALL[0], MORE, STARTED, "return"),
+            [MORE],
+            "",
+            f"server refused {MORE} while starting [extra-keys-ignored]",
+        ),
+        (
+            ("return", STOPPED),
+            [STOPPED],
+            "",
+            f"server refused {STOPPED} after the end of the call [send-after-end-does-nothing]",
+        ),
+    ],
+)
+def test_a_sentence_names_what_was_done_and_when(
+    happenings: tuple[Any, ...], refuses: Any, violation: str, warning: str
+) -> None:
+    talk = Talk(*happenings)
+    talk.refuses = refuses
+    validated = talk.run().validated
+    assert told(validated.violations) == [f"The {violation}"] * bool(violation)
+    assert told(validated.warnings) == [f"The {warning}"] * bool(warning)
 
 
-def test_failures_that_the_text_does_not_have() -> None:
-    """An asgi without spec_version speaks lifespan 1.0, which has no failures: a warning."""
+def test_after_a_refusal_another_shows_nothing() -> None:
+    talk = Talk(STARTUP["type"], {"type": "?"}, MORE, STARTED, "return")
+    talk.refuses = [{"type": "?"}, MORE]
+    assert talk.run().rule_ids[1] == []
+
+
+def test_a_failure_is_a_warning_without_spec_version() -> None:
     for box in ({"version": "3.0"}, {"version": "3.0", "spec_version": "1.0"}):
         talk = Talk(STARTUP["type"], "lifespan.startup.failed")
         assert talk.run({"type": "lifespan", "asgi": box}).rule_ids[0] == []
@@ -482,8 +490,7 @@ def test_failures_that_the_text_does_not_have() -> None:
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_a_refusal_that_escapes_is_none_of_the_application(own: bool) -> None:
-    """An exception of its own that ends the call instead of an answer is."""
+def test_a_refusal_that_escapes_is_no_exception_of_the_application(own: bool) -> None:
     talk = Talk()
 
     async def app(_: Any, receive: Any, send: Any) -> None:
@@ -506,47 +513,19 @@ def test_a_refusal_that_escapes_is_none_of_the_application(own: bool) -> None:
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_a_message_that_was_refused_after_the_answer(end: str) -> None:
-    """Who gave the right answer, which was refused, owes none after a wrong one either."""
+def test_after_a_refused_answer_no_other_is_owed(end: str) -> None:
     talk = Talk(*ALL, {"type": "?"}, end)
     talk.refuses = [STOPPED, {"type": "?"}]
     assert talk.run().rule_ids == ([("events-known", "application")], [])
 
 
-def test_a_wrong_answer_that_was_refused() -> None:
-    """Who gave a wrong answer, which was refused, owes the right one all the same."""
+def test_after_a_refused_wrong_answer_the_right_one_is_owed() -> None:
     talk = Talk(*ALL[:3], "lifespan.startup.failed", "return")
     talk.refuses = [event_of("lifespan.startup.failed")]
     assert ("shutdown-answered", "application") in talk.run().rule_ids[0]
 
 
-def test_a_refusal_without_a_reason() -> None:
-    """A server that refuses additional keys, or anything after the end, departs from a should."""
-    extra = {**STARTED, "more": 1}
-    talk = Talk(STARTUP["type"], extra, STARTED, "return")
-    talk.refuses = [extra]
-    assert talk.run().validated.violations == []
-    assert told(talk.validated.warnings) == [
-        (
-            "The server refused {'more': 1, 'type': 'lifespan.startup.complete'} while starting"
-            " [extra-keys-ignored]"
-        )
-    ]
-    talk = Talk(STARTUP["type"], {"type": "?"}, extra, STARTED, "return")
-    talk.refuses = [{"type": "?"}, extra]
-    assert talk.run().rule_ids[1] == []  # what the server took of what it refused, nobody knows
-    talk = Talk("return", STOPPED)
-    talk.refuses = [STOPPED]
-    assert told(talk.run().validated.warnings) == [
-        (
-            "The server refused {'type': 'lifespan.shutdown.complete'} after the end of the call"
-            " [send-after-end-does-nothing]"
-        )
-    ]
-
-
-def test_what_happens_while_a_message_is_refused() -> None:
-    """A refusal takes back the step of its message, unless another one came after it."""
+def test_a_refusal_takes_back_the_step_of_its_message() -> None:
     talk = Talk()
 
     async def app(_: Any, receive: Any, send: Any) -> None:
@@ -568,8 +547,7 @@ def test_what_happens_while_a_message_is_refused() -> None:
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_events_after_an_application_declined(spec: str) -> None:
-    """After it raised, on the scope alone in lifespan 1.0, or returned, it is sent nothing."""
+def test_an_application_without_support_gets_no_events(spec: str) -> None:
     quiet, left, returned = (
         (f"{how}-gets-no-events", "server") for how in ("unsupported", "crashed", "returned")
     )
@@ -629,8 +607,7 @@ def serving(*happenings: Any, spec: str = "asgi 2.0", **state: Any) -> Serving:
 
 
 @pytest.mark.parametrize("spec", SPEC_NAMES)
-def test_a_request_as_it_is_wanted(spec: str) -> None:
-    """A request has a shallow copy of the state, now or at the start, which others may extend."""
+def test_a_request_has_a_copy_of_the_state_made_now_or_at_startup(spec: str) -> None:
     talk, pool = serving(spec=spec, pool=[], name=""), []
     state = {**talk.live}
     assert talk.request(state=state) == ([], [])
@@ -651,51 +628,43 @@ def test_a_request_as_it_is_wanted(spec: str) -> None:
     ],
 )
 @pytest.mark.parametrize("spec", SPEC_NAMES[1:])
-def test_requests_without_a_copy(state: Any, sentence: str, spec: str) -> None:
-    """A request without the state, or without a key of it, is the server's fault, told once."""
+def test_a_request_without_the_state_is_reported_once(state: Any, sentence: str, spec: str) -> None:
     talk = serving(spec=spec, pool=1, name="x")
     expected = f"The server called the application for 'http' {sentence} while running"
     talk.request(state=state)
     assert talk.request(state=state) == ([f"{expected} [state-shallow-copy]"], [])
 
 
-def test_a_key_that_was_taken_away() -> None:
-    """What the application itself took out of the state is not missed, even if it was None."""
+def test_a_request_with_the_state_itself() -> None:
+    talk = serving(pool=1)
+    sentence = "The server called the application for 'http' with the state itself, not with a copy"
+    assert talk.request(state=talk.live)[0] == [f"{sentence} while running [state-shallow-copy]"]
+
+
+def test_a_key_that_the_application_removed_is_not_missed() -> None:
     talk = serving(pool=None)
     del talk.live["pool"]
     assert talk.request(state={}) == ([], [])
 
 
-@pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize(
     ("happenings", "rule_id", "moment"),
     [
         ((), "wait-for-startup", "before startup was received"),
         (ALL[:1], "wait-for-startup", "while starting"),
-        (
-            (ALL[0], "lifespan.startup.failed"),
-            "startup-failed-never-serves",
-            "after lifespan.startup.failed",
-        ),
+        (WAYS["refused"], "startup-failed-never-serves", "after lifespan.startup.failed"),
         (ALL[:3], "shutdown-after-serving", "while shutting down"),
         (ALL, "shutdown-after-serving", "after shutdown was answered"),
     ],
 )
-def test_requests_at_the_wrong_time(
-    happenings: tuple[str, ...], rule_id: str, moment: str, spec: str
+def test_a_request_before_startup_or_after_shutdown_is_named_with_the_moment(
+    happenings: tuple[str, ...], rule_id: str, moment: str
 ) -> None:
-    """A server serves only between startup.complete and shutdown."""
-    talk = Serving(*happenings, spec=spec).begin()
-    violations, warnings = talk.request(state={})
-    sentence = f"The server called the application for 'http' {moment} [{rule_id}]"
-    open_ = rule_id in SPECS[spec].open
-    assert violations == [sentence] * (not open_)
-    assert warnings[-1:] == [sentence] * open_ or spec == "asgi 1.0"
+    found = Serving(*happenings).begin().request(state={})
+    assert found == ([f"The server called the application for 'http' {moment} [{rule_id}]"], [])
 
 
-def test_a_request_is_passed_on() -> None:
-    """Even with a scope that is none, which is the server's fault."""
-
+def test_a_scope_that_is_no_mapping_is_passed_on_and_reported() -> None:
     async def app(*given: Any) -> Any:
         return given
 
@@ -706,15 +675,7 @@ def test_a_request_is_passed_on() -> None:
         assert told(checked.violations) == [message]
 
 
-def test_a_shutdown_that_comes_before_startup_was_received() -> None:
-    """The application answered too early; what is wrong is told with the time."""
-    found = Talk(STARTED, SHUTDOWN["type"], "return").run().validated
-    sent = "The server sent lifespan.shutdown before startup was received [startup-sent]"
-    assert sent in told(found.violations)
-
-
-def test_requests_after_the_call() -> None:
-    """Who refused to start is never served; who declined, left or stopped may be."""
+def test_an_application_whose_startup_failed_is_never_served() -> None:
     talk = Talk(ALL[0], "lifespan.startup.failed", "return").run()
     run(talk.validated({"type": "http"}, talk.receive, talk.send))
     assert told(talk.validated.violations) == [
@@ -730,8 +691,7 @@ def test_requests_after_the_call() -> None:
 
 
 @pytest.mark.parametrize("offered", [{}, {"state": {}}])
-def test_a_state_that_the_application_puts_into_the_scope(offered: dict[str, Any]) -> None:
-    """A warning: requests get copies of the server's object."""
+def test_another_object_as_the_state_is_a_warning(offered: dict[str, Any]) -> None:
     talk = Serving(ALL[0])
     talk.scope.pop("state", None)
     talk.scope |= offered
@@ -743,8 +703,7 @@ def test_a_state_that_the_application_puts_into_the_scope(offered: dict[str, Any
     assert told(talk.validated.warnings) == [f"The application {what} [state-shallow-copy]"]
 
 
-def test_keys_that_come_later() -> None:
-    """The state is looked at when startup is complete, and at no later answer."""
+def test_keys_are_checked_when_startup_is_complete() -> None:
     talk = serving(a=1)
     talk.live[5] = 1
     for happening in ALL[2:]:
@@ -752,8 +711,7 @@ def test_keys_that_come_later() -> None:
     assert talk.rule_ids == ([], [])
 
 
-def test_two_lifespans_of_one_loop() -> None:
-    """Two at a time are told of, and a request is at fault where both say so."""
+def test_a_second_lifespan_in_a_loop_is_a_warning() -> None:
     one, two = serving(), Serving(ALL[0])
     two.begin(one.validated)
     assert one.request(state={})[0] == []
@@ -767,8 +725,7 @@ def test_two_lifespans_of_one_loop() -> None:
     assert len(one.validated.warnings) == 2
 
 
-def test_lifespans_of_several_threads() -> None:
-    """Each thread has its event loop, its lifespan and its requests."""
+def test_each_thread_has_its_own_lifespan() -> None:
     one = serving()
     found: list[Any] = []
 
@@ -785,26 +742,20 @@ def test_lifespans_of_several_threads() -> None:
     assert one.request(state={})[1] == []
 
 
-def test_a_long_text_is_cut() -> None:
-    """A text of more than 80 characters is shown with its middle left out."""
-    found = Talk(ALL[0], {"type": "x" * 100}).run().validated.violations[0].message
-    shown = found.removeprefix("The application sent {'type': ").removesuffix("} while starting")
-    assert len(shown) == 80
-    assert "x...x" in shown
-
-
-def test_what_has_no_repr() -> None:
-    """A value that cannot be shown is shown as what it is."""
-
+def test_a_value_is_shown_in_short_even_if_it_has_no_repr() -> None:
     class Odd:
         def __repr__(self) -> str:
             raise ValueError
 
-    (found, _) = Talk(ALL[0], {"type": Odd()}).run().validated.violations * 2
-    assert "<Odd instance at 0x" in str(found)
-    (found,) = Talk(ALL[0], {"type": 10**5000}).run().validated.violations
+    def sent(value: object) -> str:
+        return str(Talk(ALL[0], {"type": value}).run().validated.violations[0])
+
+    long = sent("x" * 100).removeprefix("The application sent {'type': ").partition("}")[0]
+    assert len(long) == 80
+    assert "x...x" in long
+    assert "<Odd instance at 0x" in sent(Odd())
     # Python 3.14 says of a number too long to be written what it is, as of what has no repr
-    assert re.search("sent (<dict object|{'type': <int instance .*) at 0x", str(found))
+    assert re.search("sent (<dict object|{'type': <int instance .*) at 0x", sent(10**5000))
 
 
 def refused(*happenings: Any, spec: str) -> Talk:
@@ -817,7 +768,7 @@ def refused(*happenings: Any, spec: str) -> Talk:
 
 def offering(spec: str, **more: Any) -> Talk:
     """Offer a scope that is not as it is wanted."""
-    return Talk("return").run({**offered(spec), **more})
+    return Talk("return").run({**lifespan_scope(spec), **more})
 
 
 def requested(*happenings: Any, spec: str, **scope: Any) -> Talk:
@@ -840,7 +791,7 @@ def keyed(spec: str) -> Talk:
 
 def typeless(spec: str) -> Talk:
     """Call with a scope that has no type."""
-    return Talk("return", spec=spec).run({**offered(spec), "type": None})
+    return Talk("return", spec=spec).run({**lifespan_scope(spec), "type": None})
 
 
 def doubled(spec: str) -> Talk:
@@ -850,7 +801,6 @@ def doubled(spec: str) -> Talk:
     return one
 
 
-FAILED = {"type": "lifespan.startup.failed", "message": 5}
 UNKNOWN = {"type": "lifespan.ready"}
 # For each rule that the validator knows a conversation that breaks it, and no other way to do so is
 # forbidden by a specification that does not forbid this one.
@@ -898,7 +848,6 @@ def owed(spec: str) -> set[str]:
 @pytest.mark.parametrize("spec", SPEC_NAMES)
 @pytest.mark.parametrize("rule_id", CHECKED)
 def test_the_validator_goes_by_the_levels_of_the_specifications(rule_id: str, spec: str) -> None:
-    """What a specification demands is a violation; the rest is a warning."""
     validated = CHECKED[rule_id](spec).validated
     violated, warned = (
         {each.rule for each in one} for one in (validated.violations, validated.warnings)
@@ -913,18 +862,4 @@ def test_arguments_that_are_refused() -> None:
         validator("app")  # type: ignore[arg-type]
     for spec, worker in ("asgi 2.0", 1), ("pagi 0.3", 0):
         with pytest.raises(ValueError, match=f"has no worker {worker}: PAGI counts them from 1"):
-            validate.lifespan_scope(spec, worker=worker)
-
-
-async def test_a_request_gets_a_copy_of_the_state() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan":
-            for stage in "startup", "shutdown":
-                await receive()
-                await send({"type": f"lifespan.{stage}.complete"})
-
-    validated = validator(app)
-    async with Lifespan(validated) as lifespan:
-        await validated({"type": "http", "state": lifespan.state}, None, None)  # type: ignore[arg-type]
-    sentence = "The server called the application for 'http' with the state itself, not with a copy"
-    assert told(validated.violations) == [f"{sentence} while running [state-shallow-copy]"]
+            lifespan_scope(spec, worker=worker)

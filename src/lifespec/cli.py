@@ -14,16 +14,24 @@ import shutil
 import signal
 import sys
 import threading
-from importlib import import_module, metadata
+from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from lifespec import copies
+from lifespec import conformance
 from lifespec.conformance import cases, explain
-from lifespec.conformance.report import Verdict, as_json, as_junit, fact
+from lifespec.conformance.report import (
+    Unchecked,
+    Verdict,
+    as_json,
+    as_junit,
+    fact,
+    known_rule,
+    version,
+)
 from lifespec.conformance.rules import NEWEST, rules
+from lifespec.conformance.server.process import leaving_none
 from lifespec.conformance.text import WIDTH, Words, render
-from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -31,11 +39,10 @@ if TYPE_CHECKING:
 
     from lifespec.conformance.report import Finding, Report
 
-    Options = dict[str, dict[str, Any]]
-
-__all__ = ["COPIES", "main"]
+__all__ = ["COPIES", "content", "main"]
 
 SIGNALLED = 128  # and the number of a signal is the exit status, as shells have it
+END = '\n"""\n'  # of the docstring of a module
 COPIES = {
     "server": "Lifespan, for servers and test clients",
     "server_trio": "Lifespan for servers on trio, with server.py beside it",
@@ -48,157 +55,106 @@ STATUS = (
     " and stops; 1 not so; 2 it could not be checked; 128 plus the number of a signal that"
     " interrupted the check"
 )
+OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "tell")  # of every check
 
 
-def _seconds(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        if 0 < (seconds := float(text)) < threading.TIMEOUT_MAX:
-            return seconds
-    raise Unchecked(fact("bad-timeout", value=text))
+def seconds(text: str) -> float:
+    """Return a timeout; argparse names this function if it is none."""
+    if 0 < (found := float(text)) < threading.TIMEOUT_MAX:
+        return found
+    raise ValueError
 
 
-def _copied(name: str) -> str:
-    if name not in COPIES:
-        raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
-    return name
-
-
-def _option(says: str, metavar: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return the settings of an argument that has a value."""
-    return {"help": says, **({"metavar": metavar} if metavar else {}), **more}
-
-
-def _flag(says: str) -> dict[str, Any]:
-    return {"help": says, "action": "store_true"}
-
-
-REPEATED: dict[str, Any] = {"action": "append", "default": []}
-LANGUAGE: Options = {
-    "--language": _option("default: that of the locale", choices=sorted(explain.FOLDERS))
-}
-CHECK: Options = {
-    "--spec": _option(
-        f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)",
-        type=known_spec,
-        default="asgi 2.0",
-    ),
-    "--strict": _flag("also fail if a SHOULD is missed"),
-    "--ignore": _option("leave this rule out; repeatable", "RULE", type=known_rule, **REPEATED),
-    "--only": _option("run only this case; repeatable", "CASE", **REPEATED),
-    "--timeout": _option(
-        "for an answer, or for what a server does next (default: %(default)g)",
-        "SECONDS",
-        type=_seconds,
-    ),
-    "--json": _option("also write the report to FILE as JSON", "FILE", type=Path),
-    "--junit": _option("the same as JUnit XML", "FILE", type=Path),
-    "--verbose": _flag("show every finding in full"),
-    **LANGUAGE,
-}
-APP: Options = {
-    "target": _option("module:attribute, such as shop.main:app", "TARGET"),
-    "--factory": _flag("TARGET is a function that makes the application"),
-    **CHECK,
-}
-MIDDLEWARE: Options = {
-    "target": _option("module:attribute of a function that takes an application", "TARGET"),
-    **CHECK,
-}
-SERVER: Options = {
-    "command": _option(
-        "after --, the command that starts it, with {app} for the application, {port} for the port"
-        " of 127.0.0.1, {workers} for the number of workers",
-        "COMMAND",
-        nargs="+",
-    ),
-    "--slow": _flag("also run the cases of 30 to 60 s"),
-    "--workers": _option(
-        "added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
-        "ARGUMENTS",
-        default="",
-    ),
-    **CHECK,
-}
-EXPLAIN: Options = {"rule": _option("such as startup-sent", "RULE", type=known_rule), **LANGUAGE}
-CASES: Options = {
-    "--role": _option("only those for that role", choices=cases.ROLES),
-    "--rule": _option("only those that check that rule", "RULE", type=known_rule),
-    **LANGUAGE,
-}
-COPY: Options = {
-    "files": _option(
-        "; ".join(f"{name}: {says}" for name, says in COPIES.items()),
-        "FILE",
-        type=_copied,
-        nargs="+",
-    ),
-    "--to": _option("write it to a new file, or into a folder", "PATH", type=Path),
-}
-
-
-class Parser(argparse.ArgumentParser):
-    """Raises Unchecked for wrong usage."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; what is left over is an error of this command, and not of the one above."""
-        found, more = super().parse_known_args(args, namespace)
-        if more:
-            self.error(_argparse()._("unrecognized arguments: %s") % " ".join(more))
-        return found, more
-
-    def error(self, message: str) -> NoReturn:
-        """Raise Unchecked with the message of argparse and a pointer to --help."""
-        raise Unchecked(fact("usage", message=message, command=self.prog))
-
-
-def _argparse() -> Any:
-    return argparse  # whose `_` translates its messages
-
-
-def _parser() -> Parser:
-    parser = Parser(
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
         prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
     )
-    parser.add_argument("--version", **_flag("show the version"))
-    parser.set_defaults(run=_about)
+    parser.add_argument("--version", action="store_true", help="show the version")
+    parser.set_defaults(run=_about, language=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     says = "check an application, middleware or a server"
     check = commands.add_parser("check", help=says, description=says.capitalize(), epilog=STATUS)
     subjects = check.add_subparsers(metavar="SUBJECT", title="subjects", required=True)
-    subjects_ = {
-        "app": ("check an application", APP, _check_app, 30.0),
-        "middleware": ("check middleware", MIDDLEWARE, _check_app, 30.0),
-        "server": ("check a server", SERVER, _check_server, 10.0),
-    }
-    for name, (says, options, run, timeout) in subjects_.items():
-        command = _added(subjects, name, says, options, run, epilog=STATUS)
-        command.set_defaults(subject=name, timeout=timeout)
+    target = "module:attribute, such as shop.main:app"
+    app = _command(subjects, "app", "check an application", _check)
+    app.add_argument("of", metavar="TARGET", help=target)
+    app.add_argument(
+        "--factory", action="store_true", help="TARGET is a function that makes the application"
+    )
+    _add_options(app, 30.0, "factory", "tick")
+    target = "module:attribute of a function that takes an application"
+    middleware = _command(subjects, "middleware", "check middleware", _check)
+    middleware.add_argument("of", metavar="TARGET", help=target)
+    _add_options(middleware, 30.0, "tick")
+    server = _command(subjects, "server", "check a server", _check)
+    server.add_argument(
+        "of",
+        metavar="COMMAND",
+        nargs="+",
+        help="after --, the command that starts it, with {app} for the application, {port} for the"
+        " port of 127.0.0.1, {workers} for the number of workers",
+    )
+    server.add_argument("--slow", action="store_true", help="also run the cases of 30 to 60 s")
+    server.add_argument(
+        "--workers",
+        metavar="ARGUMENTS",
+        default="",
+        help="added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
+    )
+    _add_options(server, 10.0, "slow", "workers")
     says = "show a rule, its sources and the usual cause if it is broken"
-    _added(commands, "explain", says, EXPLAIN, _explain)
-    _added(commands, "cases", "list the cases of the conformance suite", CASES, _cases)
-    _added(commands, "copy", "print a self-contained file for your own project", COPY, _copy)
+    command = _command(commands, "explain", says, _explain)
+    command.add_argument("rule", metavar="RULE", help="such as startup-sent")
+    _add_language(command)
+    command = _command(commands, "cases", "list the cases of the conformance suite", _cases)
+    command.add_argument("--role", choices=cases.ROLES, help="only those for that role")
+    command.add_argument("--rule", metavar="RULE", help="only those that check that rule")
+    _add_language(command)
+    says = "print a self-contained file for your own project"
+    command = _command(commands, "copy", says, _copy)
+    says = "; ".join(f"{name}: {says}" for name, says in COPIES.items())
+    command.add_argument("files", metavar="FILE", nargs="+", help=says)
+    says = "write it to a new file, or into a folder"
+    command.add_argument("--to", metavar="PATH", type=Path, help=says)
     return parser
 
 
-def _added(group: Any, name: str, says: str, options: Options, run: Any, **more: Any) -> Any:
+def _command(group: Any, name: str, says: str, run: Any) -> argparse.ArgumentParser:
     """Add a command to others."""
-    command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", **more)
-    for option, settings in options.items():
-        command.add_argument(option, **settings)
-    command.set_defaults(run=run)
-    return command
+    epilog = STATUS if run is _check else None
+    command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", epilog=epilog)
+    command.set_defaults(run=run, subject=name)
+    return command  # type: ignore[no-any-return]
+
+
+def _add_language(command: argparse.ArgumentParser) -> None:
+    says = "default: that of the locale"
+    command.add_argument("--language", choices=sorted(explain.FOLDERS), help=says)
+
+
+def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) -> None:
+    """Add the options of every check; `own` are names of arguments that only this one has."""
+    add = command.add_argument
+    specs = f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)"
+    add("--spec", default="asgi 2.0", help=specs)
+    add("--strict", action="store_true", help="also fail if a SHOULD is missed")
+    many: Any = {"action": "append", "default": []}
+    add("--ignore", metavar="RULE", help="leave this rule out; repeatable", **many)
+    add("--only", metavar="CASE", help="run only this case; repeatable", **many)
+    says = "for an answer, or for what a server does next (default: %(default)g)"
+    add("--timeout", metavar="SECONDS", type=seconds, default=timeout, help=says)
+    add("--json", metavar="FILE", type=Path, help="also write the report to FILE as JSON")
+    add("--junit", metavar="FILE", type=Path, help="the same as JUnit XML")
+    add("--verbose", action="store_true", help="show every finding in full")
+    _add_language(command)
+    command.set_defaults(options=(*OPTIONS, *own))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    arguments = sys.argv[1:] if argv is None else [*argv]
-    words = Words(_asked_language(arguments))
-    _argparse()._ = words.translate
+    parsed = _parser().parse_args(argv)
+    parsed.words = words = Words(parsed.language or explain.language(os.environ))
     try:
-        if sys.stdout is None:
-            raise Unchecked(fact("output-closed"))  # noqa: TRY301  said as all others
-        parsed = _parser().parse_args(arguments)
-        parsed.words = words
         return int(parsed.run(parsed))
     except Unchecked as unchecked:
         why, status = unchecked.fact, 2
@@ -208,34 +164,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as interrupt:
         number = interrupt.args[0] if interrupt.args else signal.SIGINT
         why, status = fact("interrupted"), SIGNALLED + number
-    with contextlib.suppress(OSError, AttributeError):  # standard error may be closed
-        sys.stderr.write(f"lifespec: {words.say(why).rstrip('.。')}\n")
+    sys.stderr.write(f"lifespec: {words.say(why).rstrip('.。')}\n")
     return status
 
 
-def _asked_language(arguments: Sequence[str]) -> str:
-    """Return the language that the arguments ask for, else that of the locale."""
-    given = [after for one, after in itertools.pairwise(arguments) if one == "--language"]
-    given += [each.partition("=")[2] for each in arguments if each.startswith("--language=")]
-    return given[-1] if given and given[-1] in explain.FOLDERS else explain.language(os.environ)
-
-
 def _about(arguments: argparse.Namespace) -> int:
-    if not arguments.version:
-        return _print(_parser().format_help())
-    try:
-        version = metadata.version("lifespec")
-    except metadata.PackageNotFoundError:
-        version = "(not installed)"
-    return _print(f"lifespec {version}\n")
+    if arguments.version:
+        return _print(f"lifespec {version() or '(not installed)'}\n")
+    return _print(_parser().format_help())
 
 
-def _print(text: str | bytes) -> int:
-    """Write to standard output, whose reader may have read enough; return the status 0."""
-    encoding = sys.stdout.encoding or "ascii"
-    content = text if isinstance(text, bytes) else text.encode(encoding, "backslashreplace")
+def _print(text: str) -> int:
+    """Write to standard output, which may be a closed pipe; return the status 0."""
+    encoding = sys.stdout.encoding
     try:
-        sys.stdout.buffer.write(content)
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # not again at the end
@@ -247,68 +190,51 @@ def _print(text: str | bytes) -> int:
 # ---- check -------------------------------------------------------------------------------------
 
 
-def _check_app(arguments: argparse.Namespace) -> int:
-    suite = import_module("lifespec.conformance.app.check")
-    with _playing() as progress:
-        if arguments.subject == "middleware":
-            report = suite.check_middleware(arguments.target, **_common(arguments), **progress)
-        else:
-            more = _common(arguments) | progress | {"factory": arguments.factory}
-            report = suite.check_app(arguments.target, **more)
-    return _report(report, arguments)
-
-
-def _check_server(arguments: argparse.Namespace) -> int:
-    suite = import_module("lifespec.conformance.server.check")
-    with _playing() as progress:
-        more = _common(arguments) | {"slow": arguments.slow, "workers": arguments.workers}
-        report = suite.check_server(arguments.command, **more, tell=progress["tell"])
-    return _report(report, arguments)
-
-
-@contextlib.contextmanager
-def _playing() -> Iterator[dict[str, Any]]:
-    """Yield what a check calls meanwhile; end all that it started, also after a signal."""
-    process = import_module("lifespec.conformance.server.process")
-    with _interruptible(), process.adopt_orphans(), _progress() as progress:
-        yield progress
-
-
-def _common(arguments: argparse.Namespace) -> dict[str, Any]:
-    names = ("spec", "strict", "only", "ignore", "timeout")
-    return {name: getattr(arguments, name) for name in names}
+def _check(arguments: argparse.Namespace) -> int:
+    """Check a subject, print the report, write its files, and return the exit status."""
+    words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
+    with _interruptible(), leaving_none(), _progress() as progress:
+        options = vars(arguments) | progress
+        report: Report = check(arguments.of, **{name: options[name] for name in arguments.options})
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
+    colours = terminal and "NO_COLOR" not in os.environ
+    _print(render(report, words.language, verbose=arguments.verbose, width=width, colours=colours))
+    say = Words("en", report.spec).say
+    for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
+        if path:
+            _write(path, write(report, say), "w")
+    return report.status
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does, unless they are ignored."""
-    names = ("SIGTERM", "SIGHUP") if threading.current_thread() is threading.main_thread() else ()
-    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {each: signal.getsignal(each) for each in numbers}
-    heard = {each: handler for each, handler in before.items() if handler != signal.SIG_IGN}
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    old = {each: signal.getsignal(each) for each in numbers}
+    handlers = {each: handler for each, handler in old.items() if handler != signal.SIG_IGN}
 
     def interrupt(number: int, _: object) -> None:
-        for each in heard:
+        for each in handlers:
             signal.signal(each, signal.SIG_IGN)  # while what was started is ended
         raise KeyboardInterrupt(number)
 
     try:
-        for each in heard:
+        for each in handlers:
             signal.signal(each, interrupt)
         yield
     finally:
-        for each, handler in heard.items():
+        for each, handler in handlers.items():
             signal.signal(each, handler)
 
 
 @contextlib.contextmanager
 def _progress() -> Iterator[dict[str, Any]]:
     """Yield what is called after each case and while one waits; a terminal shows it."""
-    shown = sys.stderr is not None and sys.stderr.isatty()
     count = itertools.count(1)
 
     def show(line: str) -> None:
-        if shown:
+        if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
 
@@ -322,30 +248,11 @@ def _progress() -> Iterator[dict[str, Any]]:
         show("")
 
 
-def _report(report: Report, arguments: argparse.Namespace) -> int:
-    """Print a report, write its files, and return the exit status."""
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
-    colours = terminal and "NO_COLOR" not in os.environ
-    language, verbose = arguments.words.language, arguments.verbose
-    _print(render(report, language, verbose=verbose, width=width, colours=colours))
-    say = Words("en", report.spec).say
-    for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
-        if path:
-            _write({path: write(report, say).encode("utf-8", "backslashreplace")}, "wb")
-    return report.status
-
-
-def _write(contents: dict[Path, bytes], mode: str) -> None:
-    """Write files; with the mode "xb" they must be new, and none is left if one fails."""
-    path = Path()
+def _write(path: Path, text: str, mode: str) -> None:
+    """Write a file; with the mode "x" it must be new."""
     try:
-        with contextlib.ExitStack() as undone:
-            for path, content in contents.items():
-                with path.open(mode) as file:
-                    undone.callback(path.unlink)
-                    file.write(content)
-            undone.pop_all()
+        with path.open(mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(text)
     except FileExistsError:
         raise Unchecked(fact("file-exists", path=str(path))) from None
     except OSError as error:
@@ -356,15 +263,16 @@ def _write(contents: dict[Path, bytes], mode: str) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    lines = explain.lines(rules()[arguments.rule], arguments.words.language)
-    return _print("".join(f"{line}\n" for line in lines))
+    rule = rules()[known_rule(arguments.rule)]
+    return _print("".join(f"{line}\n" for line in explain.lines(rule, arguments.words.language)))
 
 
 def _cases(arguments: argparse.Namespace) -> int:
     words, lines = arguments.words, []
+    rule = arguments.rule and known_rule(arguments.rule)
     for case in cases.load():
         names = tuple(dict.fromkeys(each.rule for each in case.expect))
-        if arguments.role in (None, case.role) and arguments.rule in (None, *names):
+        if arguments.role in (None, case.role) and rule in (None, *names):
             lines.append(f"{case.name} · {words.translate(case.role)}")
             says = words.translate(case.says), words.say(fact("checks", rules=names))
             lines += (f"    {line}" for text in says for line in explain.wrapped(text, WIDTH - 4))
@@ -372,14 +280,30 @@ def _cases(arguments: argparse.Namespace) -> int:
 
 
 def _copy(arguments: argparse.Namespace) -> int:
-    to = arguments.to
-    contents = {f"{name}.py": copies.content(name).encode() for name in arguments.files}
+    to, files = arguments.to, arguments.files
+    for name in files:
+        if name not in COPIES:
+            raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
     if to and to.is_dir():
-        _write({to / name: content for name, content in contents.items()}, "xb")
-    elif len(contents) > 1:
+        for name in files:
+            _write(to / f"{name}.py", content(name), "x")
+        return 0
+    if len(files) > 1:
         raise Unchecked(fact("several-files"))
-    elif to:
-        _write({to: next(iter(contents.values()))}, "xb")
-    else:
-        _print(next(iter(contents.values())))
+    if not to:
+        return _print(content(files[0]))
+    _write(to, content(files[0]), "x")
     return 0
+
+
+def content(name: str) -> str:
+    """Return a file to copy; its docstring ends with version, licence and oldest Python."""
+    text = resources.files("lifespec").joinpath(f"{name}.py").read_text("utf-8")
+    docstring, code = text.split(END, 1)
+    lines = [docstring]
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        about = metadata.metadata("lifespec")
+        lines.append(f"From lifespec {about['Version']}, for Python {about['Requires-Python']}.")
+    if explain.base():
+        lines.append(f"The rules: {explain.site('en')}rules.html")
+    return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{END}{code}"])

@@ -48,7 +48,7 @@ _OPEN = frozenset(
 
 
 class Event(NamedTuple):
-    """An event: its type, who sends it, and the keys beside `type` with their defaults."""
+    """An event: its type, who sends it, and its keys except `type` with their defaults."""
 
     type: str
     sender: Literal["server", "application"]
@@ -151,7 +151,8 @@ SPECS: Mapping[str, Spec] = MappingProxyType(
     }
 )
 
-HAPPENINGS: tuple[str, ...] = (*EVENTS, "raise", "return")
+
+_ENDS = {"raise": Step("gone"), "return": Step("gone")}
 
 # A step with a rule is forbidden by a specification, or, if it also has a warning, by lifespec.
 # A step with a warning alone is allowed, but not specified.
@@ -163,8 +164,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": Step("called", "startup-sent"),
         "lifespan.shutdown.complete": _open("called", "answers-in-order"),
         "lifespan.shutdown.failed": _open("called", "answers-in-order"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "starting": {
         "lifespan.startup": Step("starting", "startup-sent"),
@@ -173,8 +173,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": _open("starting", "shutdown-sent"),
         "lifespan.shutdown.complete": _open("starting", "answers-in-order"),
         "lifespan.shutdown.failed": _open("starting", "answers-in-order"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "early": {
         "lifespan.startup": Step("running"),
@@ -183,8 +182,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": Step("early", "startup-sent"),
         "lifespan.shutdown.complete": _open("early", "answers-in-order"),
         "lifespan.shutdown.failed": Step("failing", warning="answers-in-order"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "running": {
         "lifespan.startup": Step("running", "startup-sent"),
@@ -193,8 +191,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": Step("stopping"),
         "lifespan.shutdown.complete": _open("running", "answers-in-order"),
         "lifespan.shutdown.failed": Step("failing", warning="answers-in-order"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "failing": {
         "lifespan.startup": Step("failing", "startup-sent"),
@@ -203,8 +200,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": _open("failing", "crashed-gets-no-events"),
         "lifespan.shutdown.complete": _open("failing", "shutdown-answered-once"),
         "lifespan.shutdown.failed": _open("failing", "shutdown-answered-once"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "stopping": {
         "lifespan.startup": Step("stopping", "startup-sent"),
@@ -223,8 +219,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": _open("refused", "shutdown-sent"),
         "lifespan.shutdown.complete": _open("refused", "answers-in-order"),
         "lifespan.shutdown.failed": _open("refused", "answers-in-order"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "stopped": {
         "lifespan.startup": Step("stopped", "startup-sent"),
@@ -233,8 +228,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": Step("stopped", "shutdown-sent"),
         "lifespan.shutdown.complete": _open("stopped", "shutdown-answered-once"),
         "lifespan.shutdown.failed": _open("stopped", "shutdown-answered-once"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
     "gone": {
         "lifespan.startup": _open("gone", "unsupported-gets-no-events"),
@@ -243,11 +237,9 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.shutdown": _open("gone", "crashed-gets-no-events"),
         "lifespan.shutdown.complete": Step("gone"),
         "lifespan.shutdown.failed": Step("gone"),
-        "raise": Step("gone"),
-        "return": Step("gone"),
+        **_ENDS,
     },
 }
-STATES: tuple[State, ...] = tuple(TRANSITIONS)
 
 
 def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) -> dict[str, Any]:
@@ -261,25 +253,19 @@ def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) 
     if row is None:
         known = ", ".join(SPECS)
         raise ValueError(f"unknown spec {spec!r} (choose from {known})")
-    fresh: dict[str, Any] = {"type": "lifespan"}
-    if row.envelope:
-        fresh[row.envelope] = dict(row.versions)
-    if row.workers:
-        fresh[row.envelope]["is_worker"] = 0 if worker is None else 1
-    if worker is not None:
-        if not row.workers or worker < 1:
-            raise ValueError(f"{row.title} has no worker {worker!r}: PAGI counts them from 1 on")
-        fresh[row.envelope]["worker_num"] = worker
-    if state and row.state:
-        fresh["state"] = {}
-    return fresh
+    if worker is not None and (not row.workers or worker < 1):
+        raise ValueError(f"{row.title} has no worker {worker!r}: PAGI counts them from 1 on")
+    number = {"is_worker": 0} if worker is None else {"is_worker": 1, "worker_num": worker}
+    versions = {**row.versions, **(number if row.workers else {})}
+    envelope = {row.envelope: versions} if row.envelope else {}
+    return {"type": "lifespan", **envelope, **({"state": {}} if state and row.state else {})}
 
 
 _REPR = reprlib.Repr()
 _REPR.maxother = _REPR.maxstring = 80
 
 
-def _shown(value: Any) -> str:
+def _repr(value: Any) -> str:
     """Return a short repr of a value, even if its own repr raises."""
     try:
         return _REPR.repr(value)
@@ -301,7 +287,7 @@ class Violation(Exception):
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[Any]]
 Application = Callable[[Any, Receive, Send], Awaitable[Any]]
-Tell = Callable[..., None]
+Collect = Callable[..., None]
 
 
 class Fault(NamedTuple):
@@ -349,7 +335,7 @@ def _event(value: Any) -> str:
 
 
 def _cancelled() -> bool:
-    """Tell whether the current task was cancelled."""
+    """Return whether the current task was cancelled."""
     try:
         task = asyncio.current_task()
     except RuntimeError:  # not asyncio: trio's cancellation cannot be swallowed
@@ -374,21 +360,19 @@ def _faults(scope: Any, spec: Spec) -> Iterator[Fault]:
     if spec.envelope:
         box, where = scope[spec.envelope], f'scope["{spec.envelope}"]'
         if not isinstance(box, Mapping):
-            yield Fault("scope-versions", f"{where} must be a mapping, got {_shown(box)}")
+            yield Fault("scope-versions", f"{where} must be a mapping, got {_repr(box)}")
             box = spec.versions
         for key in spec.versions:
             if not isinstance(box.get(key, ""), str):
-                message = f'{where}["{key}"] must be a str, got {_shown(box[key])}'
+                message = f'{where}["{key}"] must be a str, got {_repr(box[key])}'
                 yield Fault("scope-versions", message)
             elif key not in box and key not in spec.optional:
                 yield Fault("scope-versions", f'{where}["{key}"] is missing')
-    state = scope.get("state", {})
+    state, must = scope.get("state", {}), 'scope["state"] must be'
     if not isinstance(state, MutableMapping):
-        message = f'scope["state"] must be a mutable mapping, got {_shown(state)}'
-        yield Fault("scope-state", message)
+        yield Fault("scope-state", f"{must} a mutable mapping, got {_repr(state)}")
     elif state:
-        message = f'scope["state"] must be empty, got {_shown(state)}'
-        yield Fault("state-starts-empty", message)
+        yield Fault("state-starts-empty", f"{must} empty, got {_repr(state)}")
 
 
 class validator:
@@ -438,20 +422,13 @@ class validator:
     def _check_request(self, scope: Any) -> None:
         """Report a request that breaks a rule for every lifespan of this event loop."""
         if not _type(scope):
-            message = f"The server called the application with {_shown(scope)} as its scope"
+            message = f"The server called the application with {_repr(scope)} as its scope"
             self._report(Violation("scope-type", "server", message), warning=False)
             return
         lifespans = self._lifespans.get(get_ident(), [])
         faults = [fault for each in lifespans if (fault := each.request_fault(scope))]
         if lifespans and len(faults) == len(lifespans):
             lifespans[-1].report_request(scope, faults[-1])
-
-
-class _Refusal(NamedTuple):
-    """An exception that `send` raised, and whether it refused a valid answer."""
-
-    error: Exception
-    valid: bool
 
 
 class _End(NamedTuple):
@@ -467,26 +444,26 @@ class _Sequence:
     state: State = "called"
     end: _End | None = None
 
-    def __init__(self, tell: Tell, scope: Any, receive: Receive, send: Send) -> None:
-        self._tell, self._scope, self._receive, self._send = tell, scope, receive, send
+    def __init__(self, collect: Collect, scope: Any, receive: Receive, send: Send) -> None:
+        self._collect, self._scope, self._receive, self._send = collect, scope, receive, send
         self._events: set[str] = set()  # types that the server has sent
         self._spec = _spec(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
         self._reported: set[str] = set()
-        self._refusals: list[_Refusal] = []
+        self._refusals: list[tuple[Exception, bool]] = []  # and whether they refused a valid answer
 
     def report(
         self, rule: str, role: str, what: str, when: State | None = None, *, warning: bool = False
     ) -> None:
         """Report a rule that was broken in a state, by default the current one."""
         message = f"The {role} {what} {_MOMENTS[when or self.state]}"
-        self._tell(Violation(rule, role, message), warning=warning or rule in self._spec.open)
+        self._collect(Violation(rule, role, message), warning=warning or rule in self._spec.open)
 
     def check_scope(self) -> None:
         """Report what is wrong about the scope."""
         for rule, message, _ in _faults(self._scope, self._spec):
-            self._tell(Violation(rule, "server", message), warning=rule in self._spec.open)
+            self._collect(Violation(rule, "server", message), warning=rule in self._spec.open)
 
     async def receive(self) -> Any:
         """Check an event of the server, and return it to the application."""
@@ -496,7 +473,7 @@ class _Sequence:
             self._step(kind, "server", f"sent {kind}")
         else:
             rule = "startup-sent" if self.state == "called" else "shutdown-sent"
-            self.report(rule, "server", f"sent {_shown(event)}")
+            self.report(rule, "server", f"sent {_repr(event)}")
         return event
 
     async def send(self, message: Any) -> Any:
@@ -507,26 +484,26 @@ class _Sequence:
         try:
             value = await self._send(message)
         except Exception as error:
-            self._refusals.append(_Refusal(error, valid and after != before))
+            self._refusals.append((error, valid and after != before))
             self._check_refusal(message, before)
             if self.state == after:
                 self.state = before
             raise
         if not valid and before not in ("refused", "stopped"):
-            self.report("send-refuses-unknown", "server", f"took {_shown(message)}", before)
+            self.report("send-refuses-unknown", "server", f"took {_repr(message)}", before)
         return value
 
     def _check_message(self, message: Any) -> bool:
         """Take the step of a message; return whether it is a valid event of an application."""
         kind, before = _event(message), self.state
         if kind not in EVENTS or EVENTS[kind].sender == "server":
-            self.report("events-known", "application", f"sent {_shown(message)}")
+            self.report("events-known", "application", f"sent {_repr(message)}")
             return False
         keys = EVENTS[kind].defaults
         without = None if self._spec.needs_message else ""
         valid = all(isinstance(message.get(key, without), str) for key in keys)
         if not valid:
-            self.report("message-is-text", "application", f"sent {_shown(message)}")
+            self.report("message-is-text", "application", f"sent {_repr(message)}")
         if keys and not self._spec.failures:
             what = f"sent {kind}, which {self._spec.title} does not have,"
             self.report("events-known", "application", what, warning=True)
@@ -540,7 +517,7 @@ class _Sequence:
         self._kept = dict(self._state) if isinstance(self._state, Mapping) else {}
         for key in self._kept:
             if not isinstance(key, str):
-                what = f"put the key {_shown(key)} into the state"
+                what = f"put the key {_repr(key)} into the state"
                 self.report("state-keys-text", "application", what, "starting")
         if self._scope.get("state") is not self._state:
             what = 'put another object into scope["state"], which no request gets,'
@@ -549,23 +526,19 @@ class _Sequence:
     def _check_refusal(self, message: Any, before: State) -> None:
         """Report a server that refuses a message without a reason."""
         rule = "send-after-end-does-nothing" if before == "gone" else ""
-        first = len(self._refusals) == 1
-        if (
-            first
-            and self._refusals[0].valid
-            and set(message) - {"type", *EVENTS[message["type"]].defaults}
-        ):
+        valid = len(self._refusals) == 1 and self._refusals[0][1]
+        if valid and set(message) - {"type", *EVENTS[message["type"]].defaults}:
             rule = "extra-keys-ignored"
         if rule:
-            self.report(rule, "server", f"refused {_shown(message)}", before)
+            self.report(rule, "server", f"refused {_repr(message)}", before)
 
     def on_raised(self, error: BaseException) -> None:
         """End the sequence: the call raised by itself, by a refusal, or when it was cancelled."""
         own = isinstance(error, Exception) and not isinstance(error, Violation)
         early = {"called", "starting"} if self._spec.failures else {"called"}  # 1.0: on the scope
         rule = "unsupported-gets-no-events" if own and self.state in early else ""
-        refused = any(error is refusal.error for refusal in self._refusals)
-        self._end_call("raise" if own and not refused else "", f"raised {_shown(error)}", rule)
+        refused = any(error is refusal for refusal, _valid in self._refusals)
+        self._end_call("raise" if own and not refused else "", f"raised {_repr(error)}", rule)
 
     def on_returned(self) -> None:
         """End the sequence: the call returned."""
@@ -574,7 +547,7 @@ class _Sequence:
 
     def _end_call(self, happening: str, did: str, rule: str) -> None:
         self.end = _End(self.state, rule)
-        excused = _cancelled() or any(refusal.valid for refusal in self._refusals)
+        excused = _cancelled() or any(valid for _error, valid in self._refusals)
         if happening and self.state != "stopped" and not excused:
             self._step(happening, "application", did)
         self.state = "gone"
@@ -589,16 +562,11 @@ class _Sequence:
         elif rule or warning:
             self.report(rule or warning, role, did, before, warning=bool(warning))
 
-    @property
-    def last_state(self) -> State:
-        """Return the state, or that in which the call ended."""
-        return self.end.state if self.end else self.state
-
     def request_fault(self, scope: Any) -> Fault | None:
         """Return the rule that a request breaks, or None."""
         if self.end and self.end.state != "refused":
             return None
-        if rule := _NO_REQUEST.get(self.last_state):
+        if rule := _NO_REQUEST.get(self.end.state if self.end else self.state):
             return Fault(rule, "")
         return self._state_fault(scope) if isinstance(self._state, Mapping) else None
 
@@ -611,7 +579,7 @@ class _Sequence:
         for key, value in self._kept.items():
             found = state.get(key, absent)
             if found is not value and live.get(key, absent) is value:
-                what = f" with a state whose {_shown(key)} is not that of the lifespan"
+                what = f" with a state whose {_repr(key)} is not that of the lifespan"
                 return Fault("state-shallow-copy", what, warning=found is not absent)
         return None
 
@@ -619,5 +587,6 @@ class _Sequence:
         """Report the fault of a request, once for each rule: every request may have it."""
         if fault.rule not in self._reported:
             self._reported.add(fault.rule)
-            what = f"called the application for {_shown(scope.get('type'))}{fault.what}"
-            self.report(fault.rule, "server", what, self.last_state, warning=fault.warning)
+            what = f"called the application for {_repr(scope.get('type'))}{fault.what}"
+            state = self.end.state if self.end else self.state
+            self.report(fault.rule, "server", what, state, warning=fault.warning)

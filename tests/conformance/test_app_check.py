@@ -53,8 +53,6 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
     assert report.subject == "shop:Shop.app"
     assert Path("imports").read_text().count("imported") == 1
     assert len(told) == len(check.cases_for("application", "asgi 2.0")) - 1
-    assert report.seconds > 0
-    assert report.began is not None
 
 
 def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
@@ -149,7 +147,6 @@ def test_progress_is_told_while_one_waits(
 def test_chosen_cases_and_ignored_rules_make_a_report_partial() -> None:
     report = check_app(causes.faultless, only=["extra-keys"], ignore=["startup-answered"])
     assert {each.case for each in report.findings} == {"extra-keys"}
-    assert report.partial
 
 
 @pytest.mark.parametrize(

@@ -178,23 +178,6 @@ def test_the_cases_of_the_package_keep_the_format() -> None:
     assert "\n".join(faults(data("cases.toml"))) == ""
 
 
-@pytest.mark.parametrize(
-    ("keys", "fault"),
-    [
-        ({"needs": '["perl"]'}, "a case has the keys role, says, script, "),
-        ({"script": '["call"]'}, "call is no verb of a server"),
-        ({"expect": '{startup = "startup first"}'}, "there is no rule startup"),
-        ({"expect": '{startup-sent = "kept"}'}, "'kept' is no phrase of a server"),
-        ({"expect": '{startup-sent = "shows"}'}, "'shows' is no phrase of a server"),
-        ({"silent": "{startup-sent = true}"}, "a rule is silent and not expected"),
-        ({"specs": '["asgi 3.0"]'}, "there is no such specification"),
-    ],
-)
-def test_a_fault_is_named_with_file_and_line(keys: dict[str, str], fault: str) -> None:
-    (found,) = faults("\n" + small(**keys))
-    assert found.startswith(f"{FILE}:2: quick: {fault}")
-
-
 def test_all_words_of_the_cases_are_in_chinese() -> None:
     translate, words = translator("zh"), vocabulary()
     texts = [case.says for case in cases.load()] + [*words.keys.values()]

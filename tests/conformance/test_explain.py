@@ -1,6 +1,5 @@
 """The rules as a terminal shows them."""
 
-from importlib import metadata
 from types import SimpleNamespace
 from unicodedata import east_asian_width
 
@@ -60,11 +59,8 @@ def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the package's metadata, if the environment does not say it."""
     monkeypatch.delenv("LIFESPEC_BASE_URL", raising=False)
     about = {"Project-URL": ["Issues, https://a.invalid", "Documentation, https://b.invalid/x"]}
-    monkeypatch.setattr(metadata, "metadata", lambda _: SimpleNamespace(get_all=about.get))
+    installed = [SimpleNamespace(metadata=SimpleNamespace(get_all=about.get))]
+    monkeypatch.setattr(explain, "distributions", lambda **_: installed)
     assert explain.site("zh") == "https://b.invalid/x/zh-cn/"
-
-    def missing(_: str) -> None:
-        raise metadata.PackageNotFoundError
-
-    monkeypatch.setattr(metadata, "metadata", missing)
+    monkeypatch.setattr(explain, "distributions", lambda **_: [])
     assert explain.base() == ""

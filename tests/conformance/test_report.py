@@ -1,15 +1,24 @@
 """The report as data: verdicts, the exit status, and what machines read."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from junitparser import Failure, JUnitXml, Skipped
+from junitparser import JUnitXml
 
-from lifespec.conformance import Fact, Finding, Report, Verdict, cases
+from lifespec.conformance import Fact, Finding, Report, Unchecked, Verdict, cases
 from lifespec.conformance.cases import expected
-from lifespec.conformance.report import Outcome, Row, as_json, as_junit, fact, finding
+from lifespec.conformance.report import (
+    Outcome,
+    Row,
+    as_json,
+    as_junit,
+    fact,
+    finding,
+    known_rule,
+    known_spec,
+    version,
+)
 from lifespec.conformance.text import Words
 from lifespec.testing.trace import Entry
 
@@ -69,13 +78,12 @@ def test_of_several_verdicts_info_and_skip_never_hide_a_pass() -> None:
 
 def test_a_finding_is_a_sentence() -> None:
     assert str(PASSED) == "PASS events-known (one): It sent nothing."
+    assert repr(report(PASSED)) == "<Report: shop:app keeps lifespan 2.0 (ASGI)>"
 
 
-def test_a_report_without_rules_says_that_it_is_partial() -> None:
+def test_a_rule_that_is_ignored_is_left_out() -> None:
     given = report(PASSED, found(Verdict.FAIL, "state-keys-text"))
     assert given.without(["state-keys-text"]).ok
-    assert given.without(["state-keys-text"]).partial
-    assert not given.without([]).partial
 
 
 @pytest.mark.parametrize(
@@ -138,22 +146,44 @@ def test_json_has_kinds_parts_and_sentences() -> None:
     }
 
 
-def test_junit_is_read_by_others() -> None:
-    suites = JUnitXml.fromstring(as_junit(WHOLE, SAY).encode())
-    kinds = [type(case.result[0]) for suite in suites for case in suite if case.result]
-    assert kinds == [Failure, Skipped]
-    assert (suites.tests, suites.failures) == (3, 1)
-
-
 @pytest.mark.parametrize(
     ("given", "counted"),
     [
-        (report(PASSED, starts=True, stops=False, rows=WHOLE.rows), (2, 1, 0)),
-        (report(obstacle=Fact("does-not-start")), (1, 0, 1)),
+        (WHOLE, (3, 1, 0, 1)),
+        (report(PASSED, starts=True, stops=False, rows=WHOLE.rows), (2, 1, 0, 0)),
+        (report(obstacle=Fact("does-not-start")), (1, 0, 1, 0)),
     ],
 )
-def test_junit_has_a_test_case_of_what_no_rule_says(
-    given: Report, counted: tuple[int, ...]
-) -> None:
-    suites = JUnitXml.fromstring(as_junit(replace(given, times={}), SAY).encode())
-    assert (suites.tests, suites.failures, suites.errors) == counted
+def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> None:
+    """It has a test case for each finding, and one for what no rule says."""
+    suites = JUnitXml.fromstring(as_junit(given, SAY).encode())
+    (suite,) = suites
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == counted
+    assert (suites.tests, suites.failures, suites.errors) == counted[:3]
+    assert len([*suite]) == suite.tests
+
+
+def test_a_package_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lifespec.conformance.report.distributions", lambda **_: [])
+    assert version() is None
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("startup-snt", r"\. Did you mean startup-sent, .*"),
+        ("STARTUP_SENT", r"\. Did you mean startup-sent, .*"),
+        ("crash", r"\. Did you mean crash-logged, crash-may-continue, crashed-gets-no-events\?"),
+        ("xyzzy", ";"),
+    ],
+)
+def test_an_unknown_rule_is_refused_with_those_that_it_may_mean(name: str, sentence: str) -> None:
+    assert known_rule("startup-sent") == "startup-sent"
+    with pytest.raises(Unchecked, match=f"^there is no rule {name}{sentence} `lifespec cases` lis"):
+        known_rule(name)
+
+
+def test_a_specification_is_named_by_its_key_or_its_family() -> None:
+    assert (known_spec("asgi 1.0"), known_spec("amgi")) == ("asgi 1.0", "amgi 2.0")
+    with pytest.raises(Unchecked, match=r"^there is no specification asgi 3\.0: name one of as"):
+        known_spec("asgi 3.0")

@@ -1,12 +1,14 @@
 """What the phrases of cases mean: which sequences hold them, break them, or show nothing."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.report import fact
-from lifespec.conformance.server.judge import Judge, NotJudged, judge, words
+from lifespec.conformance.server.judge import Judge, NotJudged, words
 from lifespec.conformance.server.play import Observation
 from lifespec.conformance.text import Words
 from sights import answered, line, saw
@@ -19,75 +21,100 @@ COMPLETE, FAILED = "sends lifespan.startup.complete", "sends lifespan.startup.fa
 STARTED = [CALLED, STARTUP, COMPLETE, "sent lifespan.startup.complete"]
 STOPPED = "sends lifespan.shutdown.complete"
 OTHER = "called lifespan  pid=2"
-
-
 HOW = {"held": True, "broken": False, "unspecified": "unspecified"}
+Row = tuple[str, Observation, object]
 
 
-def held(phrase: str, seen: Observation, argument: str = "") -> bool | str:
+def held(phrase: str, seen: Observation) -> object:
     """Return whether a phrase holds, "unspecified", or "skip"."""
+    name, _, argument = phrase.partition(": ")
     try:
-        return HOW[Judge(seen, argument).outcome(phrase).how]
+        return HOW[Judge(seen, argument).outcome(name).how]
     except NotJudged:
         return "skip"
 
 
-def says(phrase: str, seen: Observation, argument: str = "") -> str:
+def says(phrase: str, seen: Observation) -> str:
     """Return the sentence about what was observed."""
+    name, _, argument = phrase.partition(": ")
     try:
-        return Words().say(Judge(seen, argument).outcome(phrase).observed)
+        return Words().say(Judge(seen, argument).outcome(name).observed)
     except NotJudged as reason:
         return Words().say(reason.fact)
 
 
-@pytest.mark.parametrize(
-    ("phrase", "lines", "right"),
-    [
-        ("startup first", [CALLED, STARTUP], True),
-        ("startup first", [CALLED, STARTUP, SHUTDOWN], True),
-        ("startup first", [CALLED], False),
-        ("startup first", [CALLED, SHUTDOWN, STARTUP], False),
-        ("startup first", [CALLED, STARTUP, STARTUP], False),
-        ("startup first", [CALLED, STARTUP, OTHER], False),
-        ("startup first", [HTTP], "skip"),
-        ("startup before requests", [CALLED, STARTUP, HTTP], True),
-        ("startup before requests", [HTTP, CALLED, STARTUP], False),
-        ("startup before requests", [CALLED, HTTP], "skip"),
-        ("no request before", [*STARTED, HTTP], True),
-        ("no request before", [CALLED, STARTUP, HTTP, COMPLETE], False),
-        ("no request before", [CALLED, STARTUP, HTTP], False),
-        ("no request before", [CALLED, STARTUP, "called http  pid=2"], True),
-        ("no request before", [HTTP, *STARTED], True),
-        ("no request before", [CALLED, HTTP], "skip"),
-        ("no request after", [*STARTED, HTTP, "returned http  call=9", SHUTDOWN], True),
-        ("no request after", [*STARTED, HTTP, "cancelled http  call=9", SHUTDOWN], True),
-        ("no request after", [*STARTED, SHUTDOWN, HTTP], False),
-        ("no request after", [*STARTED, HTTP, SHUTDOWN, "returned http  call=9"], False),
-        ("no request after", [*STARTED, SHUTDOWN, "called http  pid=2"], True),
-        ("no request after", STARTED, "skip"),
-        ("waits", [*STARTED, SHUTDOWN, STOPPED], True),
-        ("waits", [*STARTED, SHUTDOWN, "cancelled lifespan"], False),
-        (
-            "waits",
-            [
-                *STARTED,
-                SHUTDOWN,
-                STOPPED,
-                "received lifespan.shutdown  pid=2",
-                "cancelled lifespan  pid=2",
-            ],
-            False,
-        ),
-        ("waits", STARTED, "skip"),
-        ("waits", [*STARTED, SHUTDOWN], True),
-        ("finishes", [*STARTED, "sent lifespan.shutdown.complete", "returned lifespan"], True),
-        ("finishes", [*STARTED, "sent lifespan.shutdown.complete", "cancelled lifespan"], False),
-        ("finishes", STARTED, "skip"),
-    ],
-)
-def test_the_course_of_a_lifespan(phrase: str, lines: list[str], right: object) -> None:
-    """What came when, between the call and its end."""
-    assert held(phrase, saw("well-behaved", *lines)) == right
+COURSE = """
+startup first             holds   called, startup
+startup first             holds   called, startup, shutdown
+startup first             broken  called
+startup first             broken  called, shutdown, startup
+startup first             broken  called, startup, startup
+startup first             broken  called, startup, called pid=2
+startup first             skip    request
+startup before requests   holds   called, startup, request
+startup before requests   broken  request, called, startup
+startup before requests   skip    called, request
+no request before         holds   started, request
+no request before         broken  called, startup, request, complete
+no request before         broken  called, startup, request
+no request before         holds   called, startup, request pid=2
+no request before         holds   request, started
+no request before         skip    called, request
+no request after          holds   started, request, response call=9, shutdown
+no request after          holds   started, request, no-response call=9, shutdown
+no request after          broken  started, shutdown, request
+no request after          broken  started, request, shutdown, response call=9
+no request after          holds   started, shutdown, request pid=2
+no request after          skip    started
+waits                     holds   started, shutdown, answer
+waits                     broken  started, shutdown, cancelled
+waits                     broken  started, shutdown, answer, shutdown pid=2, cancelled pid=2
+waits                     skip    started
+waits                     holds   started, shutdown
+finishes                  holds   started, answered, return
+finishes                  broken  started, answered, cancelled
+finishes                  skip    started
+one call                  holds   called, request
+one call                  broken  called, lifecycle call=2, request
+one call                  holds   called, called loop=2, request loop=3
+one call                  broken  called, called
+one call                  broken  called, request pid=2
+one call                  broken  request
+lifespan scope            holds   called, request
+lifespan scope            broken  lifecycle
+lifespan scope            skip    request
+"""
+LINES = {  # the words of COURSE
+    "started": STARTED,
+    "called": [CALLED],
+    "startup": [STARTUP],
+    "complete": [COMPLETE],
+    "shutdown": [SHUTDOWN],
+    "answer": [STOPPED],
+    "answered": ["sent lifespan.shutdown.complete"],
+    "return": ["returned lifespan"],
+    "cancelled": ["cancelled lifespan"],
+    "request": [HTTP],
+    "response": ["returned http"],
+    "no-response": ["cancelled http"],
+    "lifecycle": ["called lifecycle"],
+}
+
+
+def course() -> Iterator[Row]:
+    """Yield the rows of COURSE, of the case `well-behaved`."""
+    for row in COURSE.strip().splitlines():
+        phrase, right, *words = re.split(" {2,}|, ", row)
+        lines = [
+            "  ".join([line, *facts])
+            for word, *facts in map(str.split, words)
+            for line in LINES[word]
+        ]
+        yield (
+            phrase,
+            saw("well-behaved", *lines),
+            {"holds": True, "broken": False}.get(right, right),
+        )
 
 
 RAISED = [CALLED, "plays raise", "raised lifespan"]
@@ -100,252 +127,196 @@ EMPTY = "failed-without-message", CALLED, "plays send  step=1"
 ENDS = "raises-at-shutdown", *STARTED, "plays raise  step=3"
 OVER: dict[str, Any] = {"ended": 5.0, "status": 3}
 TOLD: dict[str, Any] = {"stopped": 4.5, "status": 0}
+TRIES: list[tuple[Any, ...]] = [  # what became of it; whether it was taken, refused, survived
+    (["sent lifespan.startup.done  step=1"], True, False, "skip"),
+    (["refused lifespan.startup.done  step=1"], False, True, True),
+    ([], "skip", "skip", "skip"),
+    (["sent lifespan.startup.complete  step=2"], "skip", "skip", "skip"),
+]
+ONCE = "well-behaved", *STARTED
+SLOW = "slow-shutdown", *STARTED, SHUTDOWN
+SENT = "failed-with-message", CALLED, "plays send  step=1"
+VALUE = "returns-a-value", CALLED, "plays give  step=4"
+OVER_0: dict[str, Any] = {"stopped": 1.0, "ended": 6.0, "status": 0}
+CHILD_HEARS = "received lifespan.shutdown  by=child"
+TOLD_OF = [  # an output, and whether it tells of missing support
+    ("INFO: Lifespan is unsupported", True),
+    ("Failure: no lifespan here", True),
+    ("started", False),
+    ('File "/lib/asgi_lifespan/wait.py"', False),
+    ('File "/lib/asgi/lifespan.py"', True),
+    ('  File "a.py", line 9, in lifespan', False),
+]
+SERVING: list[Row] = [
+    # a request that was not answered, or not even made, was not served
+    ("served", saw(RAISES, *RAISED, answers=answered("/")), True),
+    ("served", saw(RAISES, *RAISED, answers=answered("/?")), False),
+    ("served", saw(RAISES, *RAISED), False),
+    ("served", saw(RAISES, CALLED), "skip"),
+    # what an application does before it answers is no answer
+    ("served", saw(*LATER), "skip"),
+    ("served", saw(*LATER, "plays raise  step=2", answers=answered("/")), True),
+    # a server that ended did not serve, and another rule says so
+    ("not blocked", saw(RETURNS, *RETURNED, answers=answered("/")), True),
+    ("not blocked", saw(RETURNS, *RETURNED, ended=9.0), "skip"),
+    ("not blocked", saw(RETURNS, *RETURNED, stopped=8.0, ended=9.0), False),
+    ("not blocked", saw(RETURNS, *RETURNED), False),
+    # requests that came before a failure are no fault
+    ("not served", saw(FAILS, CALLED, HTTP, FAILED), True),
+    ("not served", saw(FAILS, CALLED, FAILED, HTTP), False),
+    ("not served", saw(FAILS, CALLED, HTTP), "skip"),
+    # one that was told to end did not end by itself
+    ("exits", saw(FAILS, CALLED, FAILED, **OVER), True),
+    ("exits", saw(FAILS, CALLED, FAILED, stopped=4.0, **OVER), False),
+    ("exits", saw(FAILS, CALLED, FAILED), False),
+    ("exits", saw(FAILS, CALLED, **OVER), "skip"),
+    ("gone", saw(*GONE, ended=6.0), True),
+    ("gone", saw(*GONE, stopped=4.0), False),
+    ("gone", saw(GONE[0], CALLED, "plays try  step=1", ended=6.0), "skip"),
+    ("does nothing", saw("sends-after-its-end", CALLED, f"sent {CHILD}"), True),
+    ("does nothing", saw("sends-after-its-end", CALLED, f"refused {CHILD}"), False),
+    ("does nothing", saw("sends-after-its-end", CALLED), "skip"),
+    # a KeyError, from send or in the output, shows that a message is looked for
+    ("as empty", saw(*EMPTY), True),
+    ("as empty", saw(*EMPTY, "refused lifespan.startup.failed  error=KeyError"), False),
+    ("as empty", saw(*EMPTY, output="KeyError: 'message'"), False),
+    ("as empty", saw(*EMPTY, output="DEBUG: no KeyError: 'message' here"), True),
+    ("as empty", saw(*EMPTY, output="KeyError: 'colour'"), True),
+    ("as empty", saw(EMPTY[0], CALLED), "skip"),
+    # it was told to stop, and the application has come to its last step
+    ("process ends", saw(*ENDS, ended=6.0, **TOLD), True),
+    ("process ends", saw(*ENDS, **TOLD), False),
+    ("process ends", saw(ENDS[0], *STARTED, ended=6.0, **TOLD), "skip"),
+    ("process ends", saw(*ENDS, ended=6.0), "skip"),
+    # there the server ends without a signal
+    ("shutdown once", saw("port-in-use"), "skip"),
+    ("shutdown once", saw("port-in-use", *STARTED, SHUTDOWN), True),
+    # a refusal is no answer, and a text that is sent is one
+    *(
+        (
+            phrase,
+            saw(
+                "sends-an-unknown-type", CALLED, "plays try  step=1", *became, answers=answered("/")
+            ),
+            right,
+        )
+        for became, *rights in TRIES
+        for phrase, right in zip(("taken", "refused", "survives"), rights, strict=True)
+    ),
+    # connections after shutdown
+    ("no connection after", saw(*SLOW, knocks=["refused"]), True),
+    ("no connection after", saw(*SLOW, knocks=["answered"]), False),
+    ("no connection after", saw(*SLOW, knocks=["unanswered"]), "unspecified"),
+    ("no connection after", saw(*SLOW), "skip"),
+    ("no connection after", saw(*SLOW[:-1], knocks=["answered"]), "skip"),
+    # a text in the output, once it was sent
+    ("shows: no database at db-1", saw(*SENT, output="start\n  ERROR no database at db-1\n"), True),
+    ("shows: no database at db-1", saw(*SENT, output="start"), False),
+    ("shows: no database at db-1", saw(*SENT[:-1], output="no database at db-1"), "skip"),
+    (
+        "shows: the pool has burst",
+        saw("crashes-while-serving", CALLED, "plays raise  step=4", output="the pool has burst"),
+        True,
+    ),
+    ("hides: lost", saw(*VALUE, **OVER_0), True),
+    ("hides: lost", saw(*VALUE, **OVER_0, output="ERROR three orders are lost"), False),
+    # a word about the lifespan, or the text of the exception
+    *(
+        ("tells", saw(RAISES, CALLED, "plays raise", output=output), right)
+        for output, right in TOLD_OF
+    ),
+    ("tells", saw(RETURNS, CALLED, "plays return", output="the lifespan has ended"), True),
+    (
+        "tells",
+        saw(RETURNS, CALLED, "plays receive  step=9", output="the lifespan has ended"),
+        "skip",
+    ),
+    ("tells", saw(RETURNS, CALLED, "plays return", output="lifespan", ended=4.0), "skip"),
+    # an event that a task of the application receives after the end
+    ("quiet", saw(RAISES, *RAISED), True),
+    ("quiet", saw(RAISES, *RAISED, CHILD_HEARS), "unspecified"),
+    ("quiet", saw(RAISES, CALLED, CHILD_HEARS, "returned lifespan"), True),
+    ("quiet", saw(RAISES, CALLED), "skip"),
+    # a status of 0, or of the signal that was sent, does not show a failure
+    ("exit status", saw(*SENT, ended=6.0, status=3), True),
+    ("exit status", saw(*SENT, ended=6.0, status=0), "unspecified"),
+    ("exit status", saw(*SENT, ended=6.0, status=-15, stopped=4.5), "unspecified"),
+    ("exit status", saw(*SENT), "skip"),
+    # to each application that has started, once the server was told to stop
+    ("shutdown once", saw(*ONCE, SHUTDOWN, stopped=4.5), True),
+    ("shutdown once", saw(*ONCE, stopped=4.5), False),
+    (
+        "shutdown once",
+        saw(*ONCE, SHUTDOWN, SHUTDOWN, stopped=4.5),
+        False,
+    ),
+    ("shutdown once", saw(*ONCE, OTHER, SHUTDOWN, stopped=4.5), True),
+    ("shutdown once", saw(*ONCE), "skip"),
+    ("shutdown once", saw("well-behaved", CALLED, STARTUP, stopped=4.5), "skip"),
+    (
+        "shutdown once",
+        saw(*ONCE, "cancelled lifespan", stopped=9.0),
+        "skip",
+    ),
+    (
+        "shutdown once",
+        saw(*ONCE, "cancelled lifespan", stopped=4.5),
+        False,
+    ),
+]
+LIVE = {"state": {"colour": "green", "visitors": []}, "state_id": 7}
+KEPT = {"kind": "kept", **LIVE, "ids": {"colour": 1, "visitors": 2}}
+BODY = {**LIVE, "state_id": 8, "ids": {"colour": 1, "visitors": 2}, "offered": [7]}
+BEGUN = [line(CALLED, 1, scope={"state": {}}), KEPT, "sends lifespan.startup.complete"]
+ENDING = {**KEPT, "kind": "received", "type": "lifespan.shutdown"}
+ITSELF = BODY | {"state_id": 7}
+BY_ADA = {**BODY, "state": {"colour": "green", "visitors": ["Ada"]}}
+APPENDED = answered("/append/visitors/Ada", **BODY)
+LATE = ["state-set-while-serving", *BEGUN, {**KEPT, "state": {"late": "yes"}}]
+STATE: list[Row] = [
+    # in the loop of one of the lifespans
+    ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2", f"{HTTP}  pid=2"), True),
+    ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2"), "skip"),
+    # before the signal a call lasts; afterwards a server can give it up
+    ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan"), False),
+    ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan", stopped=9.0), False),
+    ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan", stopped=2.5), True),
+    ("lasts", saw("well-behaved", CALLED, stopped=2.5), True),
+    # what one request appends, the next one sees
+    ("copies", saw("state", *BEGUN, answers=APPENDED + answered("/", **BY_ADA)), True),
+    ("copies", saw("state", *BEGUN, answers=APPENDED + answered("/", **BODY)), False),
+    # without state there is no copy; before startup, or without an answer, nothing is said
+    ("copies", saw("state", *BEGUN, answers=answered("/", offered=[7])), False),
+    ("copies", saw("state", *BEGUN, answers=answered("/", sent=1.0, **ITSELF)), "skip"),
+    ("copies", saw("state", *BEGUN, answers=answered("/?")), "skip"),
+    ("late key", saw(*LATE, answers=answered("/late", state={"late": "yes"})), True),
+    ("late key", saw(*LATE, answers=answered("/late", state={})), False),
+    ("late key", saw(*LATE, answers=answered("/", state={})), "skip"),
+    ("late key", saw(*LATE[:-1]), "skip"),
+    # at shutdown it is the same object with the same values
+    ("untouched", saw("state", *BEGUN, ENDING), True),
+    ("untouched", saw("state", *BEGUN, ENDING | {"ids": {}}), False),
+    ("untouched", saw("state", *BEGUN, ENDING | {"state_id": 8}), False),
+    ("untouched", saw("state", *BEGUN), "skip"),
+    # where a request had the state itself, what changed it is not known
+    (
+        "untouched",
+        saw("state", *BEGUN, ENDING | {"ids": {}}, answers=answered("/", "/?", **ITSELF)),
+        "skip",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("phrase", "seen", "right"),
-    [
-        # a request that was not answered, or not even made, was not served
-        ("served", saw(RAISES, *RAISED, answers=answered("/")), True),
-        ("served", saw(RAISES, *RAISED, answers=answered("/?")), False),
-        ("served", saw(RAISES, *RAISED), False),
-        ("served", saw(RAISES, CALLED), "skip"),
-        # what an application does before it answers is no answer
-        ("served", saw(*LATER), "skip"),
-        ("served", saw(*LATER, "plays raise  step=2", answers=answered("/")), True),
-        # a server that ended did not serve, and another rule says so
-        ("not blocked", saw(RETURNS, *RETURNED, answers=answered("/")), True),
-        ("not blocked", saw(RETURNS, *RETURNED, ended=9.0), "skip"),
-        ("not blocked", saw(RETURNS, *RETURNED, stopped=8.0, ended=9.0), False),
-        ("not blocked", saw(RETURNS, *RETURNED), False),
-        # requests that came before a failure are no fault
-        ("not served", saw(FAILS, CALLED, HTTP, FAILED), True),
-        ("not served", saw(FAILS, CALLED, FAILED, HTTP), False),
-        ("not served", saw(FAILS, CALLED, HTTP), "skip"),
-        # one that was told to end did not end by itself
-        ("exits", saw(FAILS, CALLED, FAILED, **OVER), True),
-        ("exits", saw(FAILS, CALLED, FAILED, stopped=4.0, **OVER), False),
-        ("exits", saw(FAILS, CALLED, FAILED), False),
-        ("exits", saw(FAILS, CALLED, **OVER), "skip"),
-        ("gone", saw(*GONE, ended=6.0), True),
-        ("gone", saw(*GONE, stopped=4.0), False),
-        ("gone", saw(GONE[0], CALLED, "plays try  step=1", ended=6.0), "skip"),
-        ("does nothing", saw("sends-after-its-end", CALLED, f"sent {CHILD}"), True),
-        ("does nothing", saw("sends-after-its-end", CALLED, f"refused {CHILD}"), False),
-        ("does nothing", saw("sends-after-its-end", CALLED), "skip"),
-        # a KeyError, from send or in the output, shows that a message is looked for
-        ("as empty", saw(*EMPTY), True),
-        ("as empty", saw(*EMPTY, "refused lifespan.startup.failed  error=KeyError"), False),
-        ("as empty", saw(*EMPTY, output="KeyError: 'message'"), False),
-        ("as empty", saw(*EMPTY, output="DEBUG: no KeyError: 'message' here"), True),
-        ("as empty", saw(*EMPTY, output="KeyError: 'colour'"), True),
-        ("as empty", saw(EMPTY[0], CALLED), "skip"),
-        # it was told to stop, and the application has come to its last step
-        ("process ends", saw(*ENDS, ended=6.0, **TOLD), True),
-        ("process ends", saw(*ENDS, **TOLD), False),
-        ("process ends", saw(ENDS[0], *STARTED, ended=6.0, **TOLD), "skip"),
-        ("process ends", saw(*ENDS, ended=6.0), "skip"),
-        # there the server ends without a signal
-        ("shutdown once", saw("port-in-use"), "skip"),
-        ("shutdown once", saw("port-in-use", *STARTED, SHUTDOWN), True),
-    ],
-)
-def test_what_holds(phrase: str, seen: Observation, right: object) -> None:
-    """Or is broken, or says nothing."""
-    assert held(phrase, seen) == right
-
-
-def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
-    """A server that refuses as it was told to is stricter than the specification."""
-    demand = "--lifespan on"
-    seen = saw("raises-on-the-scope", *RAISED, ended=9.0, status=3, demand=demand)
-    assert held("served", seen) == "unspecified"
-    assert f"with status 3. It was started with {demand}, which" in says("served", seen)
-    hangs = saw("raises-on-the-scope", *RAISED, demand=demand)
-    assert held("served", hangs) is False
-    crashed = saw("completes-twice", *STARTED, "plays send  step=1", ended=9.0, demand=demand)
-    assert held("served", crashed) is False
-
-
-@pytest.mark.parametrize(
-    ("types", "wrong"),
-    [
-        ([], False),
-        ([STARTUP, SHUTDOWN], False),
-        ([SHUTDOWN], True),
-        ([STARTUP, STARTUP], True),
-        ([STARTUP, "called lifespan  call=2", "received lifespan.shutdown  call=2"], True),
-    ],
-)
-def test_a_server_misleads_the_script(types: list[str], wrong: object) -> None:
-    """By events in another order: what comes of that is no fault of its own."""
-    assert Judge(saw("well-behaved", CALLED, *types)).misled() is wrong
-
-
-def test_the_limit_of_a_startup_is_told() -> None:
-    """Where the server then serves it is a fault, where it exits it is not specified."""
-    early = saw("very-slow-start", CALLED, STARTUP, "cancelled lifespan", HTTP)
-    assert held("no request before", early) is False
-    assert says("no request before", early) == (
-        "Requests before startup was answered: 1. The server ended startup after 1 s."
-    )
-    gone = saw("very-slow-start", CALLED, STARTUP, ended=62.0, status=0)
-    assert held("no request before", gone) == "unspecified"
-    assert "ended startup after 60 s; the process ended with st" in says("no request before", gone)
-    stopped = saw("hangs-at-startup", CALLED, STARTUP, stopped=5.0, ended=62.0, status=0)
-    assert held("no request before", stopped) is True
-
-
-@pytest.mark.parametrize(
-    ("facts", "right"),
-    [
-        ({"status": 3}, True),
-        ({"status": 0}, "The process ended with status 0."),
-        ({"status": -15, "stopped": 4.5}, "The process ended with status 143 (SIGTERM)."),
-        ({"status": 0, "client": True}, "skip"),
-        ({"ended": None}, "skip"),
-    ],
-)
-def test_a_supervisor_sees_the_status(facts: dict[str, Any], right: object) -> None:
-    """A status of 0, or the signal that it was sent, does not tell that something failed."""
-    seen = saw("failed-with-message", CALLED, "plays send  step=1", **{"ended": 6.0, **facts})
-    if isinstance(right, str) and right != "skip":
-        assert says("exit status", seen) == right
-        right = "unspecified"
-    assert held("exit status", seen) == right
-
-
-@pytest.mark.parametrize(
-    ("became", "taken", "refused", "survives"),
-    [
-        (["sent lifespan.startup.done  step=1"], True, False, "skip"),
-        (["refused lifespan.startup.done  step=1"], False, True, True),
-        ([], "skip", "skip", "skip"),
-        (["sent lifespan.startup.complete  step=2"], "skip", "skip", "skip"),
-    ],
-)
-def test_what_becomes_of_a_try(
-    became: list[str], taken: object, refused: object, survives: object
+@pytest.mark.parametrize(("phrase", "seen", "right"), [*course(), *SERVING, *STATE])
+def test_a_phrase_holds_or_is_broken_or_says_nothing(
+    phrase: str, seen: Observation, right: object
 ) -> None:
-    """It is taken or refused, and the server goes on."""
-    seen = saw("sends-an-unknown-type", CALLED, "plays try  step=1", *became, answers=answered("/"))
-    assert [held(phrase, seen) for phrase in ("taken", "refused", "survives")] == [
-        taken,
-        refused,
-        survives,
-    ]
-
-
-def test_what_a_client_raises_to_its_caller() -> None:
-    """It is a refusal, though not out of send; no specification speaks of it."""
-    lines = [CALLED, "plays try  step=1", "sent lifespan.startup.done  step=1"]
-    seen = saw("sends-an-unknown-type", *lines, client=True, raised="KeyError: 'type'")
-    sentence = "send has returned. It raised to the caller: KeyError: 'type'"
-    assert (held("refused", seen), says("refused", seen)) == ("unspecified", sentence)
-    assert (held("survives", seen), says("survives", seen)) == ("skip", sentence)
-    assert held("served", seen) == "unspecified"
-    assert held("not blocked", seen) == "unspecified"
-
-
-def test_a_connection_after_shutdown() -> None:
-    """It is refused, or served, or only the socket listens, or nobody has tried."""
-    lines = [*STARTED, SHUTDOWN]
-    for knocks, wanted in ((["refused"], True), (["answered"], False), ([], "skip")):
-        assert held("no connection after", saw("slow-shutdown", *lines, knocks=knocks)) == wanted
-    listens = saw("slow-shutdown", *lines, knocks=["unanswered"])
-    assert held("no connection after", listens) == "unspecified"
-    assert (
-        held("no connection after", saw("slow-shutdown", *STARTED, knocks=["answered"])) == "skip"
-    )
-
-
-def test_a_text_is_shown() -> None:
-    """In the output, wherever; before it was said it cannot be."""
-    text, case = "no database at db-1", "failed-with-message"
-    played = [CALLED, "plays send  step=1"]
-    shown = saw(case, *played, output=f"start\n  ERROR {text}\n")
-    assert held("shows", shown, text) is True
-    assert says("shows", shown, text) == f"The output says: ERROR {text}"
-    assert held("shows", saw(case, *played, output="start"), text) is False
-    assert held("shows", saw(case, CALLED, output=text), text) == "skip"
-    crash = saw("crashes-while-serving", CALLED, "plays raise  step=4", output="the pool has burst")
-    assert held("shows", crash, "the pool has burst") is True
-
-
-@pytest.mark.parametrize(
-    ("case", "step", "output", "right"),
-    [
-        ("raises-on-the-scope", "plays raise", "INFO: Lifespan is unsupported", True),
-        ("raises-on-the-scope", "plays raise", "Failure: no lifespan here", True),
-        ("raises-on-the-scope", "plays raise", "started", False),
-        ("raises-on-the-scope", "plays raise", 'File "/lib/asgi_lifespan/wait.py"', False),
-        ("raises-on-the-scope", "plays raise", 'File "/lib/asgi/lifespan.py"', True),
-        ("returns-on-the-scope", "plays return", "the lifespan has ended", True),
-        ("raises-on-the-scope", "plays raise", '  File "a.py", line 9, in lifespan', False),
-        ("returns-on-the-scope", "plays receive  step=9", "the lifespan has ended", "skip"),
-    ],
-)
-def test_a_decline_is_told(case: str, step: str, output: str, right: object) -> None:
-    """By a word about the lifespan, or by the text of the exception."""
-    assert held("tells", saw(case, CALLED, step, output=output)) == right
-    died = saw(case, CALLED, step, output=output, ended=4.0, status=1)
-    assert held("tells", died) == "skip"
-
-
-def test_after_the_end_all_is_quiet() -> None:
-    """What a child receives before the call is over is no fault."""
-    case = "raises-after-startup"
-    child = "received lifespan.shutdown  by=child"
-    assert held("quiet", saw(case, *RAISED)) is True
-    assert held("quiet", saw(case, *RAISED, child)) == "unspecified"
-    assert held("quiet", saw(case, CALLED, child, "returned lifespan")) is True
-    assert held("quiet", saw(case, CALLED)) == "skip"
-
-
-@pytest.mark.parametrize(
-    ("lines", "facts", "right"),
-    [
-        ([*STARTED, SHUTDOWN], {"stopped": 4.5}, True),
-        (STARTED, {"stopped": 4.5}, False),
-        ([*STARTED, SHUTDOWN, SHUTDOWN], {"stopped": 4.5}, False),
-        ([*STARTED, OTHER, SHUTDOWN], {"stopped": 4.5}, True),
-        (STARTED, {}, "skip"),
-        ([CALLED, STARTUP], {"stopped": 4.5}, "skip"),
-        ([*STARTED, "cancelled lifespan"], {"stopped": 9.0}, "skip"),
-        ([*STARTED, "cancelled lifespan"], {"stopped": 4.5}, False),
-    ],
-)
-def test_shutdown_comes_once(lines: list[str], facts: dict[str, Any], right: object) -> None:
-    """To each application that has started, where the server was told to stop."""
-    assert held("shutdown once", saw("well-behaved", *lines, **facts)) == right
-
-
-def test_a_text_is_hidden() -> None:
-    """The process ends, and nothing of the text is in its output."""
-    text = "three orders are lost"
-    seen = saw("returns-a-value", CALLED, "plays give  step=4", stopped=1.0, ended=6.0, status=0)
-    assert held("hides", seen, text) is True
-    seen.output = f"ERROR {text}"
-    assert held("hides", seen, text) is False
-    assert says("hides", seen, text) == f"The output says: ERROR {text}"
-
-
-# ---- the scope, event loops and state -------------------------------------------------
+    assert held(phrase, seen) == right
 
 
 def offers(scope: dict[str, Any], **also: Any) -> Observation:
     """Return what was seen of a server that offers a scope."""
     return saw("well-behaved", line(CALLED, 1, scope=scope, **also))
-
-
-def test_the_type_of_the_scope() -> None:
-    """Any type beside those of lifespans and requests is wrong."""
-    assert held("lifespan scope", saw("well-behaved", CALLED, HTTP)) is True
-    assert held("lifespan scope", saw("well-behaved", CALLED, "called message")) is True
-    wrong = saw("well-behaved", "called lifecycle")
-    assert held("lifespan scope", wrong) is False
-    assert says("lifespan scope", wrong) == "A scope had the type 'lifecycle'."
-    assert held("lifespan scope", saw("well-behaved", HTTP)) == "skip"
 
 
 @pytest.mark.parametrize(
@@ -377,15 +348,15 @@ def test_the_versions_are_strings(scope: dict[str, Any], spec: str, right: bool)
         (28, False, "skip"),
     ],
 )
-def test_the_state_of_the_scope(state: object, namespace: object, empty: object) -> None:
-    """It is a namespace that can be changed, and it is empty."""
+def test_the_state_is_an_empty_mutable_mapping(
+    state: object, namespace: object, empty: object
+) -> None:
     seen = offers({"state": state})
     assert (held("namespace", seen), held("empty state", seen)) == (namespace, empty)
 
 
 @pytest.mark.parametrize("phrase", ["namespace", "empty state", "copies", "untouched", "late key"])
-def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
-    """A server need not offer it."""
+def test_without_state_its_phrases_are_not_judged(phrase: str) -> None:
     assert (held(phrase, offers({})), says(phrase, offers({}))) == (
         "skip",
         "The server provides no state.",
@@ -393,35 +364,12 @@ def test_without_state_nothing_is_said_of_it(phrase: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "right"),
-    [
-        ([CALLED, HTTP], True),
-        ([CALLED, "called lifecycle  call=2", HTTP], False),
-        ([CALLED, "called lifespan  loop=2", "called http  loop=3"], True),
-        ([CALLED, CALLED], False),
-        ([CALLED, "called http  pid=2"], False),
-        ([HTTP], False),
-    ],
-)
-def test_each_process_that_serves_has_a_lifespan(lines: list[str], right: bool) -> None:
-    """No process serves without one, and no loop has two."""
-    assert held("one call", saw("well-behaved", *lines)) is right
-
-
-@pytest.mark.parametrize(
     ("request_", "where"), [("pid=2", "process"), ("thread=2", "thread"), ("loop=2", "event loop")]
 )
-def test_a_request_elsewhere_is_named(request_: str, where: str) -> None:
-    """It is told what is another: process, thread or loop."""
+def test_a_request_in_another_process_thread_or_loop_is_named(request_: str, where: str) -> None:
     seen = saw("well-behaved", CALLED, f"{HTTP}  {request_}")
     assert held("same loop", seen) is False
     assert says("same loop", seen) == f"A request came in another {where}."
-
-
-LIVE = {"state": {"colour": "green", "visitors": []}, "state_id": 7}
-KEPT = {"kind": "kept", **LIVE, "ids": {"colour": 1, "visitors": 2}}
-BODY = {**LIVE, "state_id": 8, "ids": {"colour": 1, "visitors": 2}, "offered": [7]}
-BEGUN = [line(CALLED, 1, scope={"state": {}}), KEPT, "sends lifespan.startup.complete"]
 
 
 @pytest.mark.parametrize(
@@ -439,63 +387,46 @@ BEGUN = [line(CALLED, 1, scope={"state": {}}), KEPT, "sends lifespan.startup.com
     ],
 )
 def test_a_request_has_a_shallow_copy(change: dict[str, Any], actual: str) -> None:
-    """Another namespace, the same values, and no key of another request."""
     seen = saw("state", *BEGUN, answers=answered("/", **BODY | change))
     assert (held("copies", seen), says("copies", seen)) == (actual.startswith("Each"), actual)
 
 
-ENDING = {**KEPT, "kind": "received", "type": "lifespan.shutdown"}
-ITSELF = BODY | {"state_id": 7}
-BY_ADA = {**BODY, "state": {"colour": "green", "visitors": ["Ada"]}}
-APPENDED = answered("/append/visitors/Ada", **BODY)
-LATE = ["state-set-while-serving", *BEGUN, {**KEPT, "state": {"late": "yes"}}]
+def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
+    demand = "--lifespan on"
+    seen = saw("raises-on-the-scope", *RAISED, ended=9.0, status=3, demand=demand)
+    assert held("served", seen) == "unspecified"
+    assert f"with status 3. It was started with {demand}, which" in says("served", seen)
+    hangs = saw("raises-on-the-scope", *RAISED, demand=demand)
+    assert held("served", hangs) is False
+    crashed = saw("completes-twice", *STARTED, "plays send  step=1", ended=9.0, demand=demand)
+    assert held("served", crashed) is False
 
 
 @pytest.mark.parametrize(
-    ("phrase", "seen", "right"),
+    ("types", "wrong"),
     [
-        # in the loop of one of the lifespans
-        ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2", f"{HTTP}  pid=2"), True),
-        ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2"), "skip"),
-        # before the signal a call lasts; afterwards a server can give it up
-        ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan"), False),
-        ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan", stopped=9.0), False),
-        ("lasts", saw("well-behaved", CALLED, HTTP, "cancelled lifespan", stopped=2.5), True),
-        ("lasts", saw("well-behaved", CALLED, stopped=2.5), True),
-        # what one request appends, the next one sees
-        ("copies", saw("state", *BEGUN, answers=APPENDED + answered("/", **BY_ADA)), True),
-        ("copies", saw("state", *BEGUN, answers=APPENDED + answered("/", **BODY)), False),
-        # without state there is no copy; before startup, or without an answer, nothing is said
-        ("copies", saw("state", *BEGUN, answers=answered("/", offered=[7])), False),
-        ("copies", saw("state", *BEGUN, answers=answered("/", sent=1.0, **ITSELF)), "skip"),
-        ("copies", saw("state", *BEGUN, answers=answered("/?")), "skip"),
-        ("late key", saw(*LATE, answers=answered("/late", state={"late": "yes"})), True),
-        ("late key", saw(*LATE, answers=answered("/late", state={})), False),
-        ("late key", saw(*LATE, answers=answered("/", state={})), "skip"),
-        ("late key", saw(*LATE[:-1]), "skip"),
-        # at shutdown it is the same object with the same values
-        ("untouched", saw("state", *BEGUN, ENDING), True),
-        ("untouched", saw("state", *BEGUN, ENDING | {"ids": {}}), False),
-        ("untouched", saw("state", *BEGUN, ENDING | {"state_id": 8}), False),
-        ("untouched", saw("state", *BEGUN), "skip"),
-        # where a request had the state itself, what changed it is not known
-        (
-            "untouched",
-            saw("state", *BEGUN, ENDING | {"ids": {}}, answers=answered("/", "/?", **ITSELF)),
-            "skip",
-        ),
+        ([], False),
+        ([STARTUP, SHUTDOWN], False),
+        ([SHUTDOWN], True),
+        ([STARTUP, STARTUP], True),
+        ([STARTUP, "called lifespan  call=2", "received lifespan.shutdown  call=2"], True),
     ],
 )
-def test_what_holds_of_scope_and_state(phrase: str, seen: Observation, right: object) -> None:
-    """Or is broken, or says nothing."""
-    assert held(phrase, seen) == right
+def test_events_in_another_order_mislead_the_script(types: list[str], wrong: object) -> None:
+    assert Judge(saw("well-behaved", CALLED, *types)).misled() is wrong
 
 
-def test_a_connection_that_is_not_as_the_case_needs_it_shows_nothing_of_the_state() -> None:
-    closed = fact("connection-closed")
-    seen = saw("state-on-one-connection", "called lifespan", unusable=closed)
-    assert held("copies", seen) == "skip"
-    assert says("copies", seen) == "The server closed the connection after a request."
+def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
+    early = saw("very-slow-start", CALLED, STARTUP, "cancelled lifespan", HTTP)
+    assert held("no request before", early) is False
+    assert says("no request before", early) == (
+        "Requests before startup was answered: 1. The server ended startup after 1 s."
+    )
+    gone = saw("very-slow-start", CALLED, STARTUP, ended=62.0, status=0)
+    assert held("no request before", gone) == "unspecified"
+    assert "ended startup after 60 s; the process ended with st" in says("no request before", gone)
+    stopped = saw("hangs-at-startup", CALLED, STARTUP, stopped=5.0, ended=62.0, status=0)
+    assert held("no request before", stopped) is True
 
 
 def test_each_phrase_is_judged() -> None:
@@ -503,19 +434,16 @@ def test_each_phrase_is_judged() -> None:
     assert {name for name in phrases if not hasattr(Judge, name.replace(" ", "_"))} == set()
 
 
-# ---- how far the sequence came, and how the process ended ----------------------------------------
-
-
 def test_a_phrase_holds_only_if_the_script_came_to_its_end() -> None:
     seen = saw("well-behaved", CALLED, STARTUP, "plays receive")
     assert held("startup first", seen) is True
-    found = judge("startup first", "", seen)
+    found = Judge(seen).judge("startup first")
     assert (found.how, found.observed.kind) == ("skip", "not-reached")
     assert Words().say(found.observed) == (
         'Step 4, "send lifespan.shutdown.complete", was not reached. The application has not come'
         ' so far: the last of it is "plays receive".'
     )
-    assert judge("startup first", "", saw("well-behaved", CALLED)).how == "broken"
+    assert Judge(saw("well-behaved", CALLED)).judge("startup first").how == "broken"
 
 
 def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
@@ -526,13 +454,7 @@ def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
     assert held("copies", seen) is False
 
 
-def test_without_a_call_nothing_is_judged() -> None:
-    seen = saw("well-behaved", HTTP)
-    assert says("lasts", seen) == "The application was not called with a lifespan scope."
-
-
 def test_a_task_of_the_application_may_be_the_one_that_receives() -> None:
-    """What a case that begins with `listen` receives counts, too."""
     child = [CALLED, f"{STARTUP}  by=child", COMPLETE, HTTP, SHUTDOWN]
     seen = saw("well-behaved", *child)
     assert not Judge(seen).misled()
@@ -542,8 +464,7 @@ def test_a_task_of_the_application_may_be_the_one_that_receives() -> None:
     assert Judge(again).misled()
 
 
-def test_a_second_call_without_events_is_no_matter_of_events() -> None:
-    """The first one had startup; that there are two is judged by the rules on calls."""
+def test_a_second_call_without_events_is_judged_by_the_number_of_calls() -> None:
     seen = saw("well-behaved", CALLED, STARTUP, "called lifespan  call=2")
     assert held("startup first", seen) is True
     assert held("one call", seen) is False
@@ -557,8 +478,9 @@ def test_a_second_call_without_events_is_no_matter_of_events() -> None:
         ({"ended": 3.0, "status": 3}, "not-served"),
     ],
 )
-def test_a_server_that_waits_is_not_one_that_ends(facts: dict[str, Any], hint: str) -> None:
-    """The hint follows what was observed."""
+def test_the_hint_follows_whether_the_server_waits_or_ends(
+    facts: dict[str, Any], hint: str
+) -> None:
     seen = saw("raises-on-the-scope", *RAISED, **facts)
     assert Judge(seen).served().observed.kind == hint
 
@@ -580,12 +502,35 @@ def test_how_the_process_ended(
     assert says("gone", seen) == sentence
 
 
-def test_a_test_client_ends_otherwise() -> None:
-    facts: dict[str, Any] = {"client": True, "last_action": 2.0}
-    assert says("gone", saw(*GONE, **facts)) == "It was still there 10 s later."
-    raised = saw(*GONE, ended=3.0, raised="KeyError", **facts)
-    assert says("gone", raised) == "It raised to the caller."
-    assert says("gone", saw(*GONE, ended=3.0, stopped=1.0, **facts)) == "It ended after 1 s."
+@pytest.mark.parametrize(
+    ("phrase", "seen", "sentence"),
+    [
+        (
+            "lasts",
+            saw("well-behaved", HTTP),
+            "The application was not called with a lifespan scope.",
+        ),
+        (
+            "lifespan scope",
+            saw("well-behaved", "called lifecycle"),
+            "A scope had the type 'lifecycle'.",
+        ),
+        (
+            "shows: no database at db-1",
+            saw(*SENT, output=" ERROR no database at db-1"),
+            "The output says: ERROR no database at db-1",
+        ),
+        ("hides: lost", saw(*VALUE, **OVER_0, output="ERROR lost"), "The output says: ERROR lost"),
+        ("exit status", saw(*SENT, ended=6.0, status=0), "The process ended with status 0."),
+        (
+            "copies",
+            saw("state-on-one-connection", CALLED, unusable=fact("connection-closed")),
+            "The server closed the connection after a request.",
+        ),
+    ],
+)
+def test_what_is_said(phrase: str, seen: Observation, sentence: str) -> None:
+    assert says(phrase, seen) == sentence
 
 
 GROUP = """\
@@ -610,7 +555,6 @@ goodbye
 
 
 def test_of_a_traceback_only_the_exception_counts() -> None:
-    """Files, functions, lines of code and what is drawn around them are no words of a server."""
     assert [word.strip(" |") for word in words(GROUP)] == [
         "INFO: starting",
         "ExceptionGroup: a group (1 sub-exception)",
@@ -631,8 +575,7 @@ def test_of_a_traceback_only_the_exception_counts() -> None:
         ("word " * 31 + "word.", "word " * 31 + "word."),
     ],
 )
-def test_a_text_of_a_server_is_shown_in_short(text: str, short: str) -> None:
-    """Without the folders of a machine, and cut at a word."""
+def test_a_text_is_shown_without_folders_and_cut_at_a_word(text: str, short: str) -> None:
     became = line("refused lifespan.startup.done", 3, step=1, text=text)
     seen = saw("sends-an-unknown-type", CALLED, "plays try  step=1", became)
     assert says("refused", seen) == f"send has raised ValueError: {short}"

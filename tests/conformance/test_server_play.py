@@ -11,9 +11,7 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
 from lifespec.conformance.server import play as playing
-from lifespec.conformance.server import process
-from lifespec.conformance.server.client import Knock
-from lifespec.conformance.server.play import Observation, Player
+from lifespec.conformance.server.play import Observation, Player, steps
 from lifespec.conformance.server.process import Process
 
 __all__: list[str] = []
@@ -22,14 +20,6 @@ LIMIT = 30.0  # seconds; nothing here takes one
 SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
 SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
-IGNORES = """
-import asyncio, runpy, signal, sys
-
-asyncio.SelectorEventLoop.add_signal_handler = lambda *_: None
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
-"""
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 
 
@@ -48,7 +38,17 @@ def play(
     **facts: Any,
 ) -> Observation:
     """Play a case with a server."""
-    return Player(command, case(script, meanwhile, **facts), limit, threading.Event()).play()
+    return player(case(script, meanwhile, **facts), command, limit).play()
+
+
+def player(
+    of: Case,
+    command: list[str] = SERVER,
+    limit: float = LIMIT,
+) -> Player:
+    """Return what plays a case with a server."""
+    started = Process(command, steps(of.script), of.workers)
+    return Player(started, Observation(of, timeout=limit), threading.Event())
 
 
 def kinds(seen: Observation) -> list[str]:
@@ -58,7 +58,6 @@ def kinds(seen: Observation) -> list[str]:
 
 
 def test_a_case_is_played() -> None:
-    """The application starts, a request is answered, the signal comes, the process ends."""
     seen = play(["converse"], ["request /", "request /b", "stop"])
     assert [(answer.path, bool(answer.body)) for answer in seen.answers] == [
         ("/", True),
@@ -89,14 +88,10 @@ def test_a_case_is_played() -> None:
     ],
 )
 def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
-    """Each line is a step with its argument."""
-    player = Player(SERVER, case([line], ["stop"]), LIMIT, threading.Event())
-    assert player.process.script == [step]
-    process._ports.discard(player.process.port)
+    assert steps(case([line], ["stop"]).script) == [step]
 
 
 def test_requests_on_one_connection() -> None:
-    """Each is answered by the application; a server that closes it is told as that."""
     seen = play(["converse"], ["workers", "request /", "keep /a", "keep /b", "stop"])
     assert [(answer.path, bool(answer.body)) for answer in seen.answers[1:]] == [
         ("/a", True),
@@ -105,8 +100,7 @@ def test_requests_on_one_connection() -> None:
     assert seen.unusable is None
 
 
-def test_a_server_takes_no_websocket() -> None:
-    """Nothing is asked on another one, then."""
+def test_after_a_refused_websocket_no_other_is_opened() -> None:
     seen = play(["converse"], ["request /", "websocket /", "websocket /", "stop"])
     assert seen.unusable
     assert (seen.unusable.kind, seen.unusable.parts) == ("websocket-refused", {"status": "200"})
@@ -114,7 +108,6 @@ def test_a_server_takes_no_websocket() -> None:
 
 
 def test_traffic_goes_on_for_a_second() -> None:
-    """Requests are made before they can be answered, and while they are."""
     seen = play(
         ["pause", "converse"], ['until "plays pause"', "traffic", "go", "traffic", "interrupt"]
     )
@@ -124,7 +117,6 @@ def test_traffic_goes_on_for_a_second() -> None:
 
 
 def test_a_request_is_open_until_it_is_released() -> None:
-    """The application holds it while the server is told to stop."""
     seen = play(
         ["converse"],
         ["request /", "open /hold", "stop", "wait 0.3", "release", 'until "returned lifespan"'],
@@ -139,28 +131,12 @@ def test_a_request_is_open_until_it_is_released() -> None:
     assert len(ends) == 2
 
 
-def test_a_port_is_tried() -> None:
-    """While the server serves a request is answered, and then no connection is accepted."""
+def test_a_knock_is_answered_or_refused() -> None:
     seen = play(["converse"], ["knock", "request /", "knock", "stop", "wait 5", "knock"])
     assert seen.knocks[1:] == ["answered", "refused"]
 
 
-class Portless(Process):
-    """A server that takes its requests otherwise."""
-
-    def knock(self, _limit: float) -> Knock | None:
-        return None
-
-
-def test_a_server_without_a_port_is_not_connected_to() -> None:
-    knocks = case(["converse"], ["request /", "knock", "stop"])
-    seen = Player(SERVER, knocks, LIMIT, threading.Event(), process=Portless).play()
-    assert seen.answers[0].body
-    assert seen.knocks == []
-
-
-def test_a_port_is_taken_before_the_start() -> None:
-    """Then the server cannot listen; and nobody is left to be told to stop."""
+def test_a_server_whose_port_is_in_use_ends_and_is_not_stopped() -> None:
     seen = play(["converse"], ["occupy", "request /", "stop"])
     assert seen.status == 1
     assert seen.stopped is None
@@ -168,8 +144,7 @@ def test_a_port_is_taken_before_the_start() -> None:
     assert seen.answers[0].body is None
 
 
-def test_waiting_for_nothing_has_a_limit() -> None:
-    """A server that does not answer is waited for once, and not for each step anew."""
+def test_the_suite_waits_in_vain_only_once() -> None:
     began = time.monotonic()
     seen = play(["receive", "hang"], ["request /", "request /", "wait 0.1"], limit=1.0)
     assert [answer.body for answer in seen.answers] == [None, None]
@@ -177,72 +152,36 @@ def test_waiting_for_nothing_has_a_limit() -> None:
     assert (seen.status, seen.ended) == (None, None)
 
 
-def test_a_server_has_time_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until it has imported the application, the limit is another one; then it is given up."""
+def test_a_server_has_another_limit_until_it_has_imported_the_application(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(playing, "START", 0.5)
     seen = play(["converse"], ["request /", "stop"], IDLE)
     assert seen.answers[0].body is None
     assert (seen.stopped, seen.status) == (None, None)
 
 
-def test_what_goes_on_for_ever_has_a_limit_too() -> None:
-    """An application that notes something again and again keeps nobody waiting."""
+def test_an_application_that_never_ends_has_a_limit() -> None:
     seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"], limit=0.5)
     assert 0 < sum(row["kind"] == "plays" for row in seen.lines) < 100
 
 
-@pytest.mark.parametrize(
-    ("meanwhile", "limit"),
-    [
-        (['until "returned lifespan"', "wait 0.1"], 2.0),
-        (['until "plays hang"', "wait 1.5"], LIMIT),
-        (['until "plays hang"', "stop"], 1.5),
-    ],
-)
-def test_who_only_waits_rests(meanwhile: list[str], limit: float) -> None:
-    """For something new, for a time to pass, or for the end: others can begin."""
-    told: list[float] = []
-    hangs = case(["receive", "hang"], meanwhile)
-    ignores = [sys.executable, "-c", IGNORES, str(SERVE), "{app}", "--port", "{port}"]
-    began, never = time.monotonic(), threading.Event()
-    Player(ignores, hangs, limit, never, rest=lambda: told.append(time.monotonic())).play()
-    assert told
-    assert told[0] - began > playing.REST
-
-
-def test_who_starts_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until the application is imported, a server is at work."""
-    monkeypatch.setattr(playing, "START", 1.0)
-    monkeypatch.setattr(playing, "REST", 0.1)
-    told: list[int] = []
-    starts = case(["converse"], ["request /", "wait 1"])
-    Player(IDLE, starts, LIMIT, threading.Event(), rest=lambda: told.append(1)).play()
-    assert told == []
-
-
-def test_a_server_that_ignores_its_signal_is_told_as_that() -> None:
-    """After the limit it is killed, and has no status."""
-    command = [
-        sys.executable,
-        "-c",
-        "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
-    ]
+def test_a_server_that_ignores_its_signal_has_no_status() -> None:
+    command = ["sh", "-c", "trap '' TERM; sleep 60"]
     seen = play(["converse"], ["wait 1", "stop"], command, limit=0.5)
     assert seen.stopped
     assert (seen.status, seen.ended) == (None, None)
 
 
-def test_all_waiting_is_broken_off() -> None:
-    """When the suite is, no case waits any more."""
-    broken_off = threading.Event()
-    broken_off.set()
+def test_a_cancelled_case_waits_no_more() -> None:
     began = time.monotonic()
-    Player(IDLE, case(["converse"], ["request /", "wait 50", "stop"]), LIMIT, broken_off).play()
+    plays = player(case(["converse"], ["request /", "wait 50", "stop"]), IDLE)
+    plays.cancelled.set()
+    plays.play()
     assert time.monotonic() - began < LIMIT
 
 
-def test_what_is_left_behind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes that outlive the first one, which did not call the application."""
+def test_processes_that_are_left_behind_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playing, "START", 5.0)
     text = "import os, time; os._exit(4) if os.fork() else time.sleep(60)"
     seen = play(["converse"], ["request /"], [sys.executable, "-c", text])

@@ -1,6 +1,7 @@
 """The probe plays its script to whatever serves it, and writes down what it sees."""
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -19,6 +20,7 @@ __all__: list[str] = []
 
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 COMPLETE = {"type": "lifespan.startup.complete"}
+ENDS = "raised", "cancelled", "returned"
 Run = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]
 
 
@@ -73,7 +75,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(probe, "HERE", tmp_path)
     monkeypatch.setattr(probe, "LOG", tmp_path / "log.jsonl")
     monkeypatch.setattr(probe, "SCRIPT", tmp_path / "script.json")
-    monkeypatch.setattr(probe, "namespaces", {})
+    monkeypatch.setattr(probe, "states", {})
     return Stage(tmp_path, STARTUP, SHUTDOWN)
 
 
@@ -86,7 +88,6 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 
 def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
-    """What it receives and sends stands in the log, in order, with the loop that it saw."""
     stage.script(
         ("receive", None), ("send", COMPLETE), ("wait", 0.01), ("receive", None), ("give", 28)
     )
@@ -103,56 +104,55 @@ def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
     assert [row["step"] for row in stage.log if row["kind"] == "plays"] == [0, 1, 2, 3, 4]
     assert len({(row["pid"], row["thread"], row["loop"], row["call"]) for row in stage.log}) == 1
     assert stage.log[0]["loop"] != 0
-    assert [row["n"] for row in stage.log[1:]] == [row["n"] + 1 for row in stage.log[:-1]]
 
 
-def test_outside_of_a_loop_there_is_none(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line that is written where no loop runs has the loop 0, with trio imported or without."""
+def test_outside_of_an_event_loop_a_line_has_the_loop_0(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     probe.note("imported", 0)
     monkeypatch.delitem(sys.modules, "trio")
     probe.note("imported", 0)
     assert [row["loop"] for row in stage.log] == [0, 0]
 
 
-async def test_send_lets_a_refusal_through(stage: Stage) -> None:
-    """What the server's send raises is noted and raised, as in any application."""
-    stage.script(("send", COMPLETE))
-    stage.refusing = True
-    with pytest.raises(ValueError, match="not here"):
-        await stage.call()
-    row = stage.log[-2]
-    assert (row["kind"], row["error"], row["text"]) == ("refused", "ValueError", "not here")
-    assert stage.kinds[-1] == ("raised", "lifespan")
-
-
-async def test_try_goes_on(stage: Stage) -> None:
-    """With try the script goes on, whatever the event is."""
-    stage.script(("try", 28), ("receive", None))
-    stage.refusing = True
-    await stage.call()
-    assert stage.kinds[1:4] == [("sends", ""), ("refused", ""), ("received", "lifespan.startup")]
-
-
-async def test_converse_answers_until_shutdown(stage: Stage) -> None:
-    """The usual loop of an application: each event has its answer."""
-    stage.script(("converse", None))
-    await stage.call()
-    assert [event["type"] for event in stage.sent] == [
-        "lifespan.startup.complete",
-        "lifespan.shutdown.complete",
+@pytest.mark.parametrize(
+    ("script", "refusing", "wanted"),
+    [
+        ("send", True, "sends startup.complete, refused startup.complete, raised ValueError"),
+        ("try, receive", True, "sends , refused , received startup, returned"),
+        (
+            "converse",
+            False,
+            "received startup, sends startup.complete, sent startup.complete, received shutdown",
+        ),
+        ("raise", False, "raised Failure"),
+        ("throw CancelledError", False, "cancelled CancelledError"),
+        ("throw SystemExit", False, "cancelled SystemExit"),
+        ("receive, receive, receive", False, "received startup, received shutdown, received , ret"),
+    ],
+)
+def test_each_step_is_logged_and_so_is_the_end(
+    script: str, refusing: bool, wanted: str, stage: Stage
+) -> None:
+    """What a server refuses is logged and raised, except after `try`."""
+    arguments = {"send": COMPLETE, "try": 28, "raise": "no database"}
+    steps = [line.partition(" ") for line in script.split(", ")]
+    stage.script(*((verb, rest or arguments.get(verb)) for verb, _space, rest in steps))
+    stage.refusing = refusing
+    stage.events.append({"type": 28})
+    with contextlib.suppress(ValueError, probe.Failure, asyncio.CancelledError, SystemExit):
+        asyncio.run(stage.call(state=28))
+    rows = [row for row in stage.log[1:] if row["kind"] != "plays"]
+    said = [
+        f"{row['kind']} {row.get('error', '') if row['kind'] in ENDS else row['type']}".replace(
+            "lifespan.", ""
+        )
+        for row in rows
     ]
+    assert ", ".join(said).rstrip().startswith(wanted)
 
 
-async def test_a_failure_is_raised(stage: Stage) -> None:
-    """What a script raises is the probe's own, with its text."""
-    stage.script(("raise", "no database"))
-    with pytest.raises(probe.Failure, match="no database"):
-        await stage.call()
-    assert stage.log[-1]["text"] == "no database"
-
-
-async def test_state_is_noted_with_who_it_is(stage: Stage) -> None:
-    """The keys that it puts into the state, and their values, are noted by identity."""
+async def test_the_state_is_logged_with_the_identities_of_its_values(stage: Stage) -> None:
     state: dict[str, Any] = {}
     stage.script(("state", {"visitors": []}))
     await stage.call(state=state)
@@ -164,8 +164,7 @@ async def test_state_is_noted_with_who_it_is(stage: Stage) -> None:
     assert "state" not in [row for row in stage.log if row["kind"] == "kept"][1]
 
 
-async def test_it_pauses_until_it_is_told(stage: Stage) -> None:
-    """Each pause waits for a file of its own."""
+async def test_each_pause_waits_for_a_file(stage: Stage) -> None:
     stage.script(("pause", None), ("pause", None))
     (stage.folder / "go1").touch()
     task = asyncio.create_task(stage.call())
@@ -176,7 +175,6 @@ async def test_it_pauses_until_it_is_told(stage: Stage) -> None:
 
 
 async def test_it_hangs_until_it_is_cancelled(stage: Stage) -> None:
-    """Cancellation is no failure of its own: it is noted as that."""
     stage.script(("hang", None))
     task = asyncio.create_task(stage.call())
     await asyncio.sleep(100)
@@ -186,8 +184,7 @@ async def test_it_hangs_until_it_is_cancelled(stage: Stage) -> None:
     assert stage.kinds[-1] == ("cancelled", "lifespan")
 
 
-def test_a_child_hears_what_comes_after_the_call(stage: Stage, run: Run) -> None:
-    """A task of its own receives when the call is over."""
+def test_a_task_receives_after_the_call(stage: Stage, run: Run) -> None:
     stage.script(("receive", None), ("listen", None), ("return", None))
     later = stage.events.pop()
 
@@ -201,8 +198,7 @@ def test_a_child_hears_what_comes_after_the_call(stage: Stage, run: Run) -> None
     assert (row["kind"], row["type"]) == ("received", "lifespan.shutdown")
 
 
-def test_a_child_sends_after_the_call(stage: Stage, run: Run) -> None:
-    """A task of its own sends when the call is over; its refusal is noted, and harms nobody."""
+def test_a_task_sends_after_the_call_and_its_refusal_is_logged(stage: Stage, run: Run) -> None:
     stage.script(("later", COMPLETE), ("wait", 0.05))
 
     async def main() -> None:
@@ -224,8 +220,7 @@ async def asked(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
     return dict(json.loads(body["body"]))
 
 
-async def test_a_request_tells_what_it_sees(stage: Stage) -> None:
-    """State and identities as they were when the request came, beside those of the lifespans."""
+async def test_a_request_is_answered_with_its_state_and_identities(stage: Stage) -> None:
     offered: dict[str, Any] = {}
     stage.script()
     await stage.call(state=offered)
@@ -238,8 +233,7 @@ async def test_a_request_tells_what_it_sees(stage: Stage) -> None:
     assert stage.log[-1]["type"] == "http"
 
 
-async def test_a_request_changes_its_state(stage: Stage) -> None:
-    """By its path it sets a key, appends to a value, or puts another state in its place."""
+async def test_a_path_changes_the_state(stage: Stage) -> None:
     own: dict[str, Any] = {"colour": "green", "visitors": []}
     scope = {"type": "http", "state": own}
     for path in ("/set/colour/red", "/append/visitors/Ada", "/append/nobody/Ada", "/rebind"):
@@ -248,8 +242,7 @@ async def test_a_request_changes_its_state(stage: Stage) -> None:
     await asked(stage, "/append/visitors/Ada")
 
 
-async def test_a_request_is_held(stage: Stage) -> None:
-    """/hold is answered when the file `release` is there."""
+async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
     task = asyncio.create_task(asked(stage, "/hold"))
     await stage.noted("holds")
     await asyncio.sleep(10)
@@ -258,29 +251,13 @@ async def test_a_request_is_held(stage: Stage) -> None:
     await task
 
 
-async def test_a_message_is_answered_in_the_log(stage: Stage) -> None:
-    """Its payload is a path, and what follows the question mark stands in the log as well."""
-    own = {"colour": "green"}
-    await stage.call("message", payload=b"/set/taste/sweet?7", state=own)
-    await stage.call("message")
-    assert stage.sent == [{"type": "message.ack"}] * 2
-    called, answered, _, _, another, _ = stage.log
-    assert (called["path"], called["state"]) == ("/set/taste/sweet", {"colour": "green"})
-    assert (answered["kind"], answered["query"]) == ("answered", ["7"])
-    assert answered["body"]["state"] == {"colour": "green"}
-    assert own == {"colour": "green", "taste": "sweet"}
-    assert (another["kind"], another["query"]) == ("answered", [])
-
-
 async def test_other_scopes_are_refused(stage: Stage) -> None:
-    """A scope of another type is noted, and raised upon."""
     with pytest.raises(probe.Failure, match="unheard"):
         await stage.call("lifespec.unheard")
     assert stage.kinds == [("called", "lifespec.unheard"), ("raised", "lifespec.unheard")]
 
 
 async def test_a_websocket_is_answered_with_one_message(stage: Stage) -> None:
-    """Opened, answered and closed; the message says what a request is told."""
     stage.events = [{"type": "websocket.connect"}]
     await stage.call("websocket", path="/set/taste/sweet", state={"colour": "green"})
     accepted, message, closed = stage.sent
@@ -300,39 +277,31 @@ async def test_a_websocket_is_answered_with_one_message(stage: Stage) -> None:
         ((), {"!": "tuple", "repr": "()"}),
     ],
 )
-def test_values_keep_their_type(value: object, shape: object) -> None:
-    """What JSON has stays as it is; other types are told by name."""
+def test_a_value_that_json_lacks_has_the_name_of_its_type(value: object, shape: object) -> None:
     assert probe.shape(value) == shape
 
 
-def test_deep_values_are_cut() -> None:
-    """A value that holds itself is told up to a depth."""
+def test_a_value_that_holds_itself_is_cut() -> None:
     value: list[Any] = []
     value.append(value)
     assert '"!": "list"' in json.dumps(probe.shape(value))
 
 
-async def test_what_is_no_event_is_noted_too(stage: Stage) -> None:
-    """A server that offers something else is heard all the same."""
-    stage.events[:] = [28, {"type": 28}]
-    stage.script(("receive", None), ("receive", None))
-    await stage.call()
-    assert [row["event"] for row in stage.log if row["kind"] == "received"] == [28, {"type": 28}]
-
-
-def test_it_stands_alone(tmp_path: Path) -> None:
-    """A copy needs nothing but Python; beside a script its import is noted, else not."""
+def test_the_probe_needs_nothing_but_python(tmp_path: Path) -> None:
     copy = tmp_path / "copy.py"
     copy.write_bytes(Path(probe.__file__).read_bytes())
-    for count in (0, 1):
-        subprocess.run([sys.executable, "-I", "-S", str(copy)], check=True, timeout=60)
-        assert (tmp_path / "log.jsonl").exists() == bool(count)
-        (tmp_path / "script.json").write_text("[]")
-    assert json.loads((tmp_path / "log.jsonl").read_text())["kind"] == "imported"
+    subprocess.run([sys.executable, "-I", "-S", str(copy)], check=True, timeout=60)
+    assert not (tmp_path / "log.jsonl").exists()
 
 
-def test_lines_are_whole(stage: Stage) -> None:
-    """However many threads write at once, each line is one."""
+def test_an_import_beside_a_script_is_logged(stage: Stage) -> None:
+    stage.script()
+    code = compile(Path(probe.__file__).read_text("utf-8"), probe.__file__, "exec")
+    exec(code, {"__file__": str(stage.folder / "copy.py"), "__name__": "copy"})  # noqa: S102
+    assert stage.kinds == [("imported", None)]
+
+
+def test_lines_of_several_threads_are_whole(stage: Stage) -> None:
     program = "import sys; sys.path.insert(0, sys.argv[1]); import copied"
     (stage.folder / "copied.py").write_bytes(Path(probe.__file__).read_bytes())
     (stage.folder / "script.json").write_text("[]")
@@ -341,17 +310,4 @@ def test_lines_are_whole(stage: Stage) -> None:
     program += "; [t.start() for t in ts]; [t.join() for t in ts]"
     command = [sys.executable, "-c", program, str(stage.folder)]
     subprocess.run(command, check=True, timeout=60)
-    assert sorted(row["n"] for row in stage.log) == list(range(1, 402))
-
-
-@pytest.mark.parametrize("error", [asyncio.CancelledError, SystemExit])
-def test_it_raises_exceptions_of_python(stage: Stage, error: type[BaseException]) -> None:
-    """By their names; they are noted as what ends a call without being an Exception."""
-    probe.imported()  # beside a script alone that is noted
-    assert stage.log == []
-    stage.script(("throw", error.__name__))
-    with pytest.raises(error):
-        asyncio.run(stage.call(state=28))
-    assert (stage.log[-1]["kind"], stage.log[-1]["error"]) == ("cancelled", error.__name__)
-    probe.imported()
-    assert stage.kinds[-1] == ("imported", None)
+    assert len(stage.log) == 401

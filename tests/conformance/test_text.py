@@ -13,24 +13,17 @@ import pytest
 import lifespec
 from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.report import Row, fact
-from lifespec.conformance.text import Words, app, command, render, server, words
-from lifespec.conformance.words import data, translator
+from lifespec.conformance.text import Words, render, sentences
+from lifespec.conformance.words import cut, data, shown, translator
 from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
 __all__: list[str] = []
 
 SOURCE = Path(lifespec.__file__).parent
-ROOMS = (facts.SENTENCES, app.SENTENCES, server.SENTENCES, command.SENTENCES)
+AT = {"_either": 1}  # the position of a kind among the arguments, if it is not the first
+MAKERS = {"fact", "Fact", "_held", "_broken", "_unspecified", "_skip", "_advice", "Unusable", *AT}
 HAN = re.compile("[一-鿿]")
-
-
-def marked() -> Iterator[str]:
-    """Yield what the source marks for translation."""
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "_":
-                yield str(ast.literal_eval(node.args[0]))
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -42,35 +35,57 @@ def strings(value: Any) -> Iterator[str]:
             yield from strings(each)
 
 
+TABLES = {
+    name: tomllib.loads(data(f"{name}.toml")) for name in ("sentences", "vocabulary", "cases")
+}
+LABELS = {*strings(TABLES["sentences"]["labels"])}
+TRANSLATED = {*strings(TABLES["sentences"]["sentences"]), *facts.SENTENCES.values(), *LABELS}
+UNCHANGED = {"lifespan", "{type}: {text}", "{type}"}
+
+
+def test_no_kind_has_two_sentences() -> None:
+    assert not {*facts.SENTENCES} & {*TABLES["sentences"]["sentences"]}
+
+
+def kinds() -> Iterator[str]:
+    """Yield each kind of fact that the source makes."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if name in MAKERS:
+                kind = node.args[AT.get(name, 0)]
+                either = [kind.body, kind.orelse] if isinstance(kind, ast.IfExp) else [kind]
+                yield from (each.value for each in either if isinstance(each, ast.Constant))
+
+
+def test_every_kind_that_is_made_has_a_sentence() -> None:
+    used = {*kinds()}
+    assert len(used) > 150
+    assert used - {*sentences()} == set()
+
+
+@pytest.mark.parametrize("sentence", sorted(TRANSLATED - UNCHANGED))
+def test_each_sentence_is_translated_with_its_parts(sentence: str) -> None:
+    chinese = translator("zh")(sentence)
+    words = re.sub("{.*?}|%.", "", sentence)
+    assert chinese != sentence or not re.search("[a-z]{2}", words)
+    assert parts(chinese) == parts(sentence)
+
+
 def parts(sentence: str) -> list[str]:
     return sorted(name for _text, name, *_rest in string.Formatter().parse(sentence) if name)
 
 
-def test_no_kind_has_two_sentences() -> None:
-    kinds = [kind for room in ROOMS for kind in room]
-    assert len(kinds) == len({*kinds})
-    assert {*kinds} < {*words.SENTENCES}
-
-
-def test_every_kind_that_is_made_has_a_sentence() -> None:
-    pattern = re.compile(r'\b(?:fact|Fact|_outcome|_advice)\(\s*(?:"\w+", )?"([a-z-]+)"')
-    used = {kind for path in SOURCE.rglob("*.py") for kind in pattern.findall(path.read_text())}
-    assert used - {*words.SENTENCES} == set()
-
-
-@pytest.mark.parametrize("sentence", sorted({*marked()}))
-def test_each_sentence_is_translated_with_its_parts(sentence: str) -> None:
-    chinese = translator("zh")(sentence)
-    if sentence not in ("lifespan", "{type}: {text}"):
-        assert chinese != sentence or not re.search("[a-z]{2}", re.sub("{.*?}|%.", "", sentence))
-    assert parts(chinese) == parts(sentence)
-
-
 def test_the_catalog_has_nothing_else() -> None:
     catalog = re.findall(r'^msgid (".*")$', data("report.zh.po"), re.MULTILINE)
+    marked = {
+        ast.literal_eval(node.args[0])
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "_"
+    }
     known = {ast.literal_eval(each) for each in catalog} - {""}
-    toml = [tomllib.loads(data(name)) for name in ("cases.toml", "vocabulary.toml")]
-    assert known - {*marked()} - {*strings(toml)} == set()
+    assert known - marked - TRANSLATED - {*strings(TABLES)} == set()
 
 
 SENT = Fact("sent-nothing")
@@ -102,41 +117,31 @@ def test_a_report_has_the_first_lines_then_what_is_wrong() -> None:
     assert text.startswith(
         "shop:app does not keep lifespan 2.0 (ASGI)\nleft    case-1\n        case-2\n"
     )
-    assert "1 broken: events-known; 1 kept" in text
-    assert "1 that Starlette decides: lifespec explain receive-refuses-unknown" in text
-    assert "1 not judged: it does not stop" in text
-    assert "FAIL events-known ---" in text
-    assert "case-1, case-2" in text
-    assert "It sent nothing." in text
+    for each in (
+        "1 broken: events-known; 1 kept",
+        "1 that Starlette decides: lifespec explain receive-refuses-unknown",
+        "1 not judged: it does not stop",
+        "FAIL events-known ---",
+        "case-1, case-2",
+        "It sent nothing.",
+    ):
+        assert each in text
     assert "WARN" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
 def test_verbose_shows_every_finding_and_the_table() -> None:
     text = render(WHOLE, verbose=True)
-    for each in (
-        "INFO startup-answered",
-        "not of your code",
-        "FAIL  events-known",
-        "case-1 and 1 more",
-    ):
+    for each in "INFO startup-answered", "not of your code", "FAIL  events-known", "-1 and 1 more":
         assert each in text
 
 
 def test_a_report_is_chinese_to_the_last_word() -> None:
     text = render(WHOLE, "zh", verbose=True)
     assert HAN.search(text.splitlines()[0])
-    words_ = re.findall(r"[A-Za-z][a-z]{3,}", re.sub(r"`[^`]*`|[\w.:-]*[.:-][\w.:-]+", "", text))
-    assert {*words_} <= {
-        "lifespan",
-        "lifespec",
-        "explain",
-        "Starlette",
-        "startup",
-        "text",
-        "shop",
-        "dict",
-    }
+    words = re.findall(r"[A-Za-z][a-z]{3,}", re.sub(r"`[^`]*`|[\w.:-]*[.:-][\w.:-]+", "", text))
+    known = "lifespan lifespec explain Starlette startup text shop dict"
+    assert {*words} <= {*known.split()}
 
 
 def test_a_terminal_gets_colours() -> None:
@@ -144,9 +149,23 @@ def test_a_terminal_gets_colours() -> None:
     assert "\x1b" not in render(WHOLE)
 
 
-def test_a_part_has_no_control_characters() -> None:
-    assert Words().say(fact("text", text="a\x1b[31m\nb")) == "a\\x1b[31m\nb"
-    assert Words().say(fact("did-nothing", limit=2.0)) == "It did nothing within 2 s."
+@pytest.mark.parametrize(
+    ("language", "observed", "sentence"),
+    [
+        ("en", fact("text", text="a\x1b[31m\nb"), "a\\x1b[31m\nb"),
+        ("en", fact("did-nothing", limit=2.0), "It did nothing within 2 s."),
+        ("zh", fact("events", events=("a", "b")), "事件依次为：a、b。"),
+        (
+            "zh",
+            fact(
+                "end", end=fact("ended-after", way=fact("ended-with-status", status=3), seconds=1)
+            ),
+            "进程以退出码 3 结束（1 秒后）。",
+        ),
+    ],
+)
+def test_what_stands_in_a_sentence(language: str, observed: Fact, sentence: str) -> None:
+    assert Words(language).say(observed) == sentence
 
 
 @pytest.mark.parametrize(
@@ -169,6 +188,81 @@ def test_the_first_line_says_what_is_the_matter(report: Report, line: str) -> No
     assert line in str(report).splitlines()[0]
 
 
-def test_an_obstacle_follows_the_first_line() -> None:
-    text = str(Report("a:b", "asgi 2.0", obstacle=Fact("needs-trio-installed")))
-    assert text.splitlines()[1] == "it needs trio: pip install trio"
+# ---- servers -----------------------------------------------------------------------------------
+
+END = fact("ended-after", way=fact("ended-with-status", status=3), seconds=0.2)
+
+
+def found(verdict: Verdict, rule: str, observed: Fact, case: str = "well-behaved") -> Finding:
+    return Finding(verdict, rule, case, observed, "served", "", ENTRIES)
+
+
+def of_server(*findings: Finding, **facts: Any) -> Report:
+    return Report("serve {app}", "asgi 2.0", findings, role="server", **facts)
+
+
+def test_a_faultless_server_has_a_line_for_each_rule() -> None:
+    """What no specification asks for is counted, and shown in full with --verbose only."""
+    once = fact("shutdown-once", end=END)
+    report = of_server(
+        found(Verdict.PASS, "unsupported-by-raising", fact("served")),
+        found(Verdict.INFO, "unsupported-logged", fact("not-in-output")),
+        found(Verdict.PASS, "shutdown-sent", once),
+        found(Verdict.INFO, "shutdown-sent", once, "interrupted"),
+        rows=(Row("left out", fact("slow-cases", count=2)),),
+    )
+    assert str(report) == (
+        "serve {app} keeps lifespan 2.0 (ASGI)\n"
+        "left out   2 slow cases, of 30 to 60 s (--slow)\n"
+        "rules      3 rules: 2 kept, 1 not specified\n"
+        "           2 show something that the specification leaves open (--verbose)\n"
+        "\n"
+        "PASS  unsupported-by-raising  well-behaved\n"
+        "INFO  unsupported-logged      well-behaved\n"
+        "PASS  shutdown-sent           well-behaved\n"
+    )
+    text = render(report, verbose=True)
+    assert "specified   not specified. lifespec: `Lifespan` logs at level `info` that" in text
+    assert "specified   lifespan 2.0 (ASGI) does not specify this case." in text
+    assert "-- lifespan.x --" in text
+
+
+def test_a_broken_rule_is_a_block_with_a_hint() -> None:
+    remained = fact("remained", seconds=10.0)
+    report = of_server(
+        found(Verdict.FAIL, "unsupported-by-raising", fact("not-served-waits", end=remained)),
+        found(Verdict.WARN, "startup-failed-exits", fact("end", end=END)),
+        found(Verdict.SKIP, "state-untouched", fact("no-state")),
+    )
+    text = str(report)
+    assert text.startswith(
+        "serve {app} does not keep lifespan 2.0 (ASGI)\n"
+        "rules   3 rules: 1 broken, 1 missed, 1 not judged\n"
+        "        state-untouched: The server provides no state.\n"
+    )
+    block = " ".join(text.partition("FAIL unsupported-by-raising")[2].split())
+    assert "actual It was not served; the process was still there 10 s later." in block
+    assert "hint The server waits for the answer alone." in block  # the one that was observed
+    assert "The process ended with status 3 after 0.2 s." in text
+
+
+def test_what_could_not_be_checked_has_no_table() -> None:
+    why = fact("no-lifespan")
+    report = of_server(found(Verdict.SKIP, "startup-sent", why), obstacle=why)
+    assert str(report) == (
+        "serve {app} could not be checked against lifespan 2.0 (ASGI)\n"
+        "The server calls the application with no lifespan scope: no lifespan took place.\n"
+    )
+
+
+# ---- texts of others ---------------------------------------------------------------------------
+
+
+def test_a_value_is_shown_whatever_its_repr_does() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise ValueError
+
+    assert (shown("a"), shown(Odd())) == ("'a'", "<Odd, whose repr() raises ValueError>")
+    assert cut("x" * 3000 + "end") == "x" * 1500 + " ... " + "x" * 497 + "end"
+    assert cut("a" * 200, 8) == "aaaaaa ... aa"

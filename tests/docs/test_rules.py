@@ -9,9 +9,10 @@ import pytest
 from published import ROOT
 from samples import Sample
 
-from lifespec.conformance.rules import address, rules
+from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
 from lifespec_docs import decisions
+from lifespec_docs.rules import address
 from lifespec_docs.views import specs
 from lifespec_docs.views.suite import TABLES
 
@@ -99,6 +100,11 @@ def test_each_section_that_a_rule_cites_has_an_address_at_a_fixed_commit() -> No
         for spec in source.specs
     }
     assert [each for each in cited if not re.search(r"/blob/[0-9a-f]{40}/", address(*each))] == []
+
+
+def test_a_section_of_lifespan_2_that_amgi_takes_over_has_the_address_of_the_original() -> None:
+    assert address("amgi 2.0", "asgi", "Scope") == address("asgi 2.0", "", "Scope") != ""
+    assert address("asgi 2.0", "", "No such section") == ""
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ MATRIX is the folder of the records.  `matrix.toml` has the subjects.
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,11 +18,10 @@ from client_host import RAISED
 from records import Row, measure, select, table, versions
 
 from lifespec.conformance import cases
-from lifespec.conformance.report import Fact, Report, Verdict
+from lifespec.conformance.report import Fact, Outcome, Report, Verdict, fact
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
-from lifespec.conformance.server.judge import words
-from lifespec.conformance.server.process import Process
+from lifespec.conformance.server.judge import Judge, NotJudged, short, words
 from lifespec.conformance.text import Words
 
 ROOT = Path(__file__).parents[2]
@@ -31,13 +31,68 @@ CHINESE = {each["en"]: each["zh"] for each in ROWS["reasons"]}
 ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
 
 
-class Driver(Process):
-    """A test client or an adapter behind a port: it raises to the code that uses it."""
+class ClientJudge(Judge):
+    """Judges a test client or an adapter, which raises to the code that uses it."""
 
     @property
-    def raised_to_caller(self) -> str:
+    def raised(self) -> str:
         """The exception that left it, or ""."""
-        return next(reversed([*words(self.output)]), "an exception") * (self.status == RAISED)
+        last = next(reversed([*words(self.seen.output)]), "an exception")
+        return short(last) if self.seen.status == RAISED else ""
+
+    @property
+    def way(self) -> Fact:
+        """In which way it ended."""
+        return fact("raised-to-caller" if self.raised else "ended")
+
+    @property
+    def end(self) -> Fact:
+        """How it ended."""
+        if self.seen.ended is None:
+            return fact("client-remained", seconds=self.seen.timeout)
+        return super().end
+
+    def served(self) -> Outcome:
+        """Return whether it was served."""
+        found = super().served()
+        if found.how == "broken" and self.raised:
+            return Outcome("unspecified", fact("to-caller", text=self.raised))
+        return found
+
+    def sent(self, line: Row) -> Fact:
+        """Return what became of an event."""
+        if line["kind"] == "sent" and self.raised:
+            return fact("send-returned-to-caller", text=self.raised)
+        return super().sent(line)
+
+    def refused(self) -> Outcome:
+        """Return whether an event was refused."""
+        found = super().refused()
+        return found._replace(how="unspecified") if found.how == "broken" and self.raised else found
+
+    def exit_status(self) -> Outcome:
+        """Raise NotJudged: it has none of its own."""
+        self.finished()
+        raise NotJudged(fact("no-exit-status"))
+
+
+@dataclass(frozen=True)
+class Client(Target):
+    """A test client or an adapter: its name, and why cases and rules do not apply to it."""
+
+    judge = ClientJudge
+    name: str = ""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def subject(self) -> str:
+        """Its name."""
+        return self.name
+
+    def not_applicable(self, name: str) -> Fact | None:
+        """Return why a case or a rule does not apply to it; None if it does."""
+        text = self.reasons.get(name)
+        return fact("text", text=text) if text else super().not_applicable(name)
 
 
 class Subject(NamedTuple):
@@ -59,7 +114,7 @@ class Subject(NamedTuple):
             for name in each["applies_not"]
             if each.get("to", client) == client
         }
-        return Target(command, SPEC, title=client, process=Driver, not_applicable=why, client=True)
+        return Client(command, SPEC, name=client, reasons=why)
 
 
 RECORDS = {

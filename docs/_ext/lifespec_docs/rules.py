@@ -6,6 +6,8 @@ none, are faults, each with file and line.
 
 from __future__ import annotations
 
+import functools
+import tomllib
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from docutils import nodes
@@ -16,16 +18,8 @@ from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import cases
-from lifespec.conformance.rules import (
-    BEHAVIOUR,
-    MAIN,
-    Rule,
-    Source,
-    address,
-    heading,
-    names,
-    rules,
-)
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, heading, names, rules
+from lifespec.conformance.words import data
 from lifespec.validate import SPECS
 from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.facts import ROOT, record
@@ -216,6 +210,22 @@ def _owner(source: Source, links: Mapping[str, str], translate: Translate) -> st
     if source.text:
         return translate(_("%s, which follow %s")) % (texts, names([MAIN], translate))
     return texts
+
+
+def address(spec: str, text: str, section: str) -> str:
+    """Return where a section of a specification can be read, or ""."""
+    key = (MAIN, "") if text == "asgi" else (spec, text)
+    return _addresses().get((*key, section), "")
+
+
+@functools.cache
+def _addresses() -> Mapping[tuple[str, str, str], str]:
+    return {
+        (spec, file["text"], section): f"{file['url']}#L{line}"
+        for file in tomllib.loads(data("sections.toml"))["file"]
+        for spec in file["specs"]
+        for section, line in file["lines"].items()
+    }
 
 
 class RuleRole(ReferenceRole):

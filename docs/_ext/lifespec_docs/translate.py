@@ -17,8 +17,8 @@ from babel.messages.pofile import read_po, write_po
 
 PAGES, PACKAGE = Path("locales/zh_CN/LC_MESSAGES"), Path("src/lifespec/conformance/data")
 BY_HAND = PAGES / "sphinx.po"  # the words of the theme that Sphinx does not translate
-KEYS = {"says", "keys", "hint", "hint-middleware"}  # of data that have words
-LEVEL = re.compile(r"\{[a-z ]+\}")  # stands in the sentence of a rule, and is translated by itself
+KEYS = {"says", "keys", "hint", "hint-middleware", "labels", "sentences"}  # of data that have words
+LEVEL = re.compile(r"\{(?:must|should|may)(?: not)?\}")  # is translated by itself
 # Without the dates that Babel writes, which would conflict whenever two people translate.
 HEADER = r"""msgid ""
 msgstr ""
@@ -55,6 +55,7 @@ SOURCES: Any = (
     (PACKAGE / "rules.zh.po", PACKAGE, "rules.toml", in_data, WORDS),
     (PACKAGE / "report.zh.po", PACKAGE, "cases.toml", in_data, WORDS),
     (PACKAGE / "report.zh.po", PACKAGE, "vocabulary.toml", in_data, WORDS),
+    (PACKAGE / "report.zh.po", PACKAGE, "sentences.toml", in_data, WORDS),
     (PACKAGE / "report.zh.po", "src/lifespec", "**.py", "python", WORDS),
     (PAGES / "lifespec.po", "docs/_ext", "**.py", "python", WORDS),
     (PAGES / "lifespec.po", "docs/_templates", "**.md", JINJA, WORDS),

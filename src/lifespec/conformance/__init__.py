@@ -4,15 +4,9 @@
 specification, case or rule that there is not.  The command `lifespec check` is made of them.
 """
 
-from typing import TYPE_CHECKING
-
-from lifespec.lazy import attach
-
-if TYPE_CHECKING:
-    from lifespec.conformance.app.check import check_app, check_middleware
-    from lifespec.conformance.report import Fact, Finding, Report, Verdict
-    from lifespec.conformance.server.check import check_server
-    from lifespec.conformance.unchecked import Unchecked
+from lifespec.conformance.app.check import check_app, check_middleware
+from lifespec.conformance.report import Fact, Finding, Report, Unchecked, Verdict
+from lifespec.conformance.server.check import check_server
 
 __all__ = [
     "Fact",
@@ -24,14 +18,3 @@ __all__ = [
     "check_middleware",
     "check_server",
 ]
-
-# Each case's process loads this package: a module is imported when a name of it is used.
-__getattr__, __dir__ = attach(
-    __name__,
-    {
-        "app.check": ("check_app", "check_middleware"),
-        "report": ("Fact", "Finding", "Report", "Verdict"),
-        "server.check": ("check_server",),
-        "unchecked": ("Unchecked",),
-    },
-)

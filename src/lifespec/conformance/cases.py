@@ -214,7 +214,7 @@ def _event(verb: str, rest: str) -> Action:
 
 
 def _keys(text: str) -> Mapping[str, Any]:
-    """Return the mapping of `key=value key=value`, whose values are JSON."""
+    """Return the mapping of `key=value key=value`, with values in JSON."""
     found, decoder = {}, json.JSONDecoder()
     while text:
         key, equals, rest = text.partition("=")

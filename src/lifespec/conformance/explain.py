@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
+from importlib.metadata import distributions
 from typing import TYPE_CHECKING
 
-from lifespec.conformance.rules import BEHAVIOUR, heading, names, sources
+from lifespec.conformance.rules import heading, names, sources
 from lifespec.conformance.words import translator
 from lifespec.validate import SPECS
 
@@ -20,23 +22,18 @@ __all__ = ["FOLDERS", "address", "base", "columns", "language", "lines", "site",
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
 NONE = "–"
-NEVER_FIRST = frozenset("、。，；：？！）》”.,;:?!)")
-NEVER_LAST = frozenset("（《“(")
+UNIT = re.compile(  # between units a line can end: words and wide characters, with their marks
+    r"[（《“(]*(?:[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
+)
 
 
 def base() -> str:
-    """Return where the site stands, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
-    address = os.environ.get("LIFESPEC_BASE_URL", "")
-    if not address:
-        from importlib import metadata  # noqa: PLC0415  a report without faults asks for no address
-
-        try:
-            urls = metadata.metadata("lifespec").get_all("Project-URL") or []
-        except metadata.PackageNotFoundError:
-            urls = []
-        pairs = (each.partition(", ") for each in urls)
-        address = next((url for label, _, url in pairs if label == "Documentation"), "")
-    return f"{address.rstrip('/')}/" if address else ""
+    """Return where the site is, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
+    site = os.environ.get("LIFESPEC_BASE_URL", "")
+    for each in () if site else distributions(name="lifespec"):
+        pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())
+        site = next((url for label, _, url in pairs if label == "Documentation"), "")
+    return f"{site.rstrip('/')}/" if site else ""
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -49,7 +46,7 @@ def language(environment: Mapping[str, str]) -> str:
 
 
 def site(language: str) -> str:
-    """Return where the pages of a language stand, with a slash."""
+    """Return where the pages of a language are, with a slash."""
     return f"{base()}{FOLDERS[language]}/"
 
 
@@ -62,9 +59,8 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
     translate = translator(language)
     first, *more = rule.boxes
-    role = translate(rule.role) if rule.levels else ""
-    levels = [*map(translate, rule.levels)] or [translate(BEHAVIOUR)]
-    yield from wrapped(" · ".join(filter(None, (rule.rule_id, role, *levels))), width)
+    role = [translate(rule.role)] if rule.levels else []
+    yield from wrapped(" · ".join([rule.rule_id, *role, heading(rule, first, translate)]), width)
     yield ""
     for group in (first, *more):
         if group != first:
@@ -97,7 +93,7 @@ def _table(rule: Rule, translate: Callable[[str], str], width: int) -> Iterator[
 def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
     """Yield a paragraph in lines of at most so many columns; those after the first indented."""
     line = ""
-    for unit in _units(text):
+    for unit in UNIT.findall(text):
         if line.strip() and columns(line + unit.rstrip()) > width:
             yield line.rstrip()
             line = indent
@@ -106,27 +102,5 @@ def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
 
 
 def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes."""
-    return sum(1 + _is_wide(character) for character in text)
-
-
-def _is_wide(character: str) -> bool:
-    return unicodedata.east_asian_width(character) in "WF"
-
-
-def _units(text: str) -> Iterator[str]:
-    """Yield the parts between which a line can end: words, and Chinese characters."""
-    unit = ""
-    for character in text:
-        if unit and _may_part(unit[-1], character):
-            yield unit
-            unit = ""
-        unit += character
-    yield unit
-
-
-def _may_part(before: str, after: str) -> bool:
-    if before == " " or after == " ":
-        return after != " "
-    apart = after not in NEVER_FIRST and before not in NEVER_LAST
-    return apart and (_is_wide(before) or _is_wide(after))
+    """Return how many columns of a terminal a text takes: Chinese characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)

@@ -1,7 +1,7 @@
 """The result of a check as data: facts, findings with their verdicts, and the report.
 
 A fact is a kind and its parts.  `text` has the sentence of each kind in every language, so that
-nothing here holds a sentence, and nobody has to read one to know what was found.
+nothing here has a sentence, and programs need not read one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
 from importlib.metadata import distributions
@@ -16,24 +17,32 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
 from lifespec.conformance.cases import expected
-from lifespec.conformance.rules import rules
-from lifespec.conformance.texts import printable
+from lifespec.conformance.rules import NEWEST, rules
+from lifespec.conformance.words import printable
 from lifespec.testing.facts import Fact
+from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.testing.trace import Entry
 
     Say = Callable[["Fact"], str]
 
-__all__ = ["Fact", "Finding", "Outcome", "Report", "Row", "Verdict", "as_json", "as_junit"]
-__all__ += ["fact", "finding", "skipped"]
+__all__ = ["Fact", "Finding", "Outcome", "Report", "Row", "Unchecked", "Verdict", "as_json"]
+__all__ += [
+    "as_junit",
+    "fact",
+    "finding",
+    "known_rule",
+    "known_spec",
+    "skipped",
+    "unknown",
+    "version",
+]
 
 FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
-SECONDS = 3  # digits
 Role = Literal["server", "application", "middleware"]
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
@@ -60,6 +69,48 @@ class Verdict(StrEnum):
 def fact(kind: str, /, **parts: Any) -> Fact:
     """Return a fact of this kind with these parts."""
     return Fact(kind, parts)
+
+
+class Unchecked(Exception):
+    """A subject could not be checked: `fact` says why, and `str()` is its sentence in English."""
+
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why)
+        self.fact = why
+
+    def __str__(self) -> str:
+        return _english(self.fact).removesuffix(".")
+
+
+def _english(observed: Fact) -> str:
+    words = import_module("lifespec.conformance.text").Words()  # which imports this module
+    return str(words.say(observed))
+
+
+def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked:
+    """Return what is raised for an unknown name; `what` is "rule" or "case".
+
+    The command `lists` names all.
+    """
+    lower, names = name.lower().replace("_", "-"), [*known]
+    near = [*get_close_matches(lower, names, n=3), *(each for each in names if lower in each)]
+    alike = tuple(dict.fromkeys(near))[:3]
+    kind = f"unknown-{what}-near" if alike else f"unknown-{what}"
+    return Unchecked(fact(kind, name=name, near=alike, lists=lists))
+
+
+def known_rule(rule_id: str) -> str:
+    """Return a rule ID; raise Unchecked if there is no such rule."""
+    if rule_id not in rules():
+        raise unknown("rule", rule_id, rules(), "lifespec cases")
+    return rule_id
+
+
+def known_spec(name: str) -> str:
+    """Return the key of SPECS that a name means: the name itself, or the newest of a family."""
+    if name not in {*SPECS, *NEWEST}:
+        raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
+    return NEWEST.get(name, name)
 
 
 class Row(NamedTuple):
@@ -89,8 +140,7 @@ class Finding:
     parts = property(lambda self: self.observed.parts)
 
     def __str__(self) -> str:
-        words = import_module("lifespec.conformance.text").Words()  # which imports this
-        return f"{self.verdict.upper()} {self.rule} ({self.case}): {words.say(self.observed)}"
+        return f"{self.verdict.upper()} {self.rule} ({self.case}): {_english(self.observed)}"
 
     def fails(self, *, strict: bool = False) -> bool:
         """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
@@ -148,8 +198,7 @@ class Report:
     and without a failure, and `ends` whether its process can end then; None if that is not known.
     `supported` is False if it does not support lifespan, `framework` names the package that lacks
     it.  `obstacle` is why nothing could be checked.  `rows` are the lines of the report that belong
-    to no rule.  `partial` is True if only some cases were chosen, or rules are ignored.  `times`
-    is how many seconds each case took, while others ran beside it.
+    to no rule.  `times` is how many seconds each case took, while others ran.
     """
 
     subject: str
@@ -164,10 +213,7 @@ class Report:
     ends: bool | None = None
     framework: str = ""
     rows: tuple[Row, ...] = ()
-    partial: bool = False
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
-    began: datetime | None = field(default=None, compare=False)
-    seconds: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
         text: str = import_module("lifespec.conformance.text").render(self)  # which imports this
@@ -195,7 +241,7 @@ class Report:
     def without(self, ignored: Collection[str]) -> Report:
         """Return the report without these rules."""
         kept = tuple(each for each in self.findings if each.rule not in ignored)
-        return replace(self, findings=kept, partial=self.partial or kept != self.findings)
+        return replace(self, findings=kept)
 
     @property
     def unchecked(self) -> Fact | None:
@@ -233,17 +279,15 @@ class Report:
 
 def as_json(report: Report, say: Say) -> str:
     """Return the report as a JSON object; `say` words a fact."""
-    times = {name: round(seconds, SECONDS) for name, seconds in report.times.items()}
+    times = {name: round(seconds, 3) for name, seconds in report.times.items()}
     counts = report.counts()
     names = dict.fromkeys(each.case for each in report.findings)
     whole = {
         "format": FORMAT,
-        "tool": {"name": "lifespec", "version": _version()},
+        "tool": {"name": "lifespec", "version": version()},
         "subject": {"name": report.subject, "role": report.role},
         "spec": report.spec,
         "strict": report.strict,
-        "began": report.began.isoformat() if report.began else None,
-        "seconds": round(report.seconds, SECONDS),
         "status": report.status,
         "unchecked": _worded(report.unchecked, say) if report.unchecked else None,
         "supported": report.supported,
@@ -259,7 +303,8 @@ def as_json(report: Report, say: Say) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def _version() -> str | None:
+def version() -> str | None:
+    """Return the version of lifespec; None if it is not installed."""
     found = next(iter(distributions(name="lifespec")), None)
     return found.version if found else None
 
@@ -285,54 +330,30 @@ def _finding(each: Finding, say: Say) -> dict[str, Any]:
 
 
 def as_junit(report: Report, say: Say) -> str:
-    """Return the report as JUnit XML: a test suite for each rule, a test case for each finding.
+    """Return the report as JUnit XML, with a test case for each finding.
 
     A broken MUST is a failure and, if strict, a missed SHOULD.  All other findings that were not
     skipped have passed and say what was observed.  What else ends the check with another status
-    than 0 is one test case in a suite of its own.
+    than 0 is a test case of its own.
     """
-    root = ET.Element("testsuites", {"name": _xml(f"{report.subject}, {report.spec}")})
-    in_case = Counter(each.case for each in report.findings)
-    for rule_id, findings in report.by_rule().items():
-        suite = ET.SubElement(root, "testsuite", {"name": rule_id})
-        for each in findings:
-            fails = each.fails(strict=report.strict)
-            tag = (
-                "skipped" if each.verdict == Verdict.SKIP else "failure" if fails else "system-out"
-            )
-            seconds = report.times.get(each.case, 0.0) / in_case[each.case]
-            says = f"{each.verdict.upper()}: {say(each.observed)}"
-            _add_case(suite, rule_id, each.case, seconds, tag, says)
-    if report.status and not any(each.fails(strict=report.strict) for each in report.findings):
-        suite = ET.SubElement(root, "testsuite", {"name": "lifespan"})
+    rows = []
+    for each in report.findings:
+        fails = each.fails(strict=report.strict)
+        other = "skipped" if each.verdict == Verdict.SKIP else "system-out"
+        says = f"{each.verdict.upper()}: {say(each.observed)}"
+        rows.append((each.rule, each.case, "failure" if fails else other, says))
+    if report.status and not any(tag == "failure" for _rule, _case, tag, _says in rows):
         facts = [report.unchecked] if report.unchecked else [row.fact for row in report.rows]
         tag = "error" if report.unchecked else "failure"
-        _add_case(suite, "lifespan", "checked", 0.0, tag, " ".join(map(say, facts)))
-    for suite in (*root, root):
-        _count(suite, "disabled" if suite is root else "skipped")
+        rows.append(("lifespan", "checked", tag, " ".join(map(say, facts))))
+    tags = Counter(tag for _rule, _case, tag, _says in rows)
+    counts = {"tests": len(rows), "failures": tags["failure"], "errors": tags["error"]}
+    named = {"name": "".join(map(printable, f"{report.subject}, {report.spec}"))}
+    root = ET.Element("testsuites", named | {key: str(count) for key, count in counts.items()})
+    suite = ET.SubElement(root, "testsuite", root.attrib | {"skipped": str(tags["skipped"])})
+    for rule_id, name, tag, says in rows:
+        case = ET.SubElement(suite, "testcase", {"classname": f"lifespec.{rule_id}", "name": name})
+        element = ET.SubElement(case, tag, {} if tag == "system-out" else {"message": says})
+        element.text = says
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _add_case(
-    suite: ET.Element, rule_id: str, name: str, seconds: float, tag: str, says: str
-) -> None:
-    facts = {"classname": f"lifespec.{rule_id}", "name": name, "time": f"{seconds:.3f}"}
-    message = {} if tag == "system-out" else {"message": _xml(says)}
-    element = ET.SubElement(ET.SubElement(suite, "testcase", facts), tag, message)
-    element.text = None if message else _xml(says)
-
-
-def _count(element: ET.Element, skipped_: str) -> None:
-    """Write into a suite how many cases it has, and how they ended."""
-    cases = [*element.iter("testcase")]
-    counted = Counter(case[0].tag for case in cases)
-    element.set("tests", str(len(cases)))
-    for key, tag in (("failures", "failure"), ("errors", "error"), (skipped_, "skipped")):
-        element.set(key, str(counted[tag]))
-    element.set("time", f"{sum(float(case.get('time', 0)) for case in cases):.3f}")
-
-
-def _xml(text: str) -> str:
-    """Write what XML has no character for as an escape."""
-    return "".join(map(printable, text))

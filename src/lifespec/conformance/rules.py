@@ -1,8 +1,8 @@
 """The rules: what each specification requires, of which role, and at which level.
 
-`data/rules.toml` has a table for each rule, `data/rules.zh.po` its sentences in Chinese, and
-`data/sections.toml` the addresses of the sections.  A sentence contains its level as `{must}`,
-which is filled by the level of the specification, so a sentence is written once.
+`data/rules.toml` has a table for each rule, and `data/rules.zh.po` its sentences in Chinese.  A
+sentence contains its level as `{must}`, which is filled by the level of the specification, so a
+sentence is written once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import tomllib
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from lifespec.conformance.words import data
@@ -31,9 +30,7 @@ __all__ = [
     "STAGES",
     "Rule",
     "Source",
-    "address",
     "heading",
-    "level_lines",
     "names",
     "read",
     "rules",
@@ -59,6 +56,9 @@ STAGES = {  # the stages of a lifespan in their order, with their titles
 }
 
 
+TABLES = ("says", "source", "wording", "ours")  # keys of a rule that become sources and boxes
+
+
 class Source(NamedTuple):
     """A section that states a rule: the specifications, the level, the section.
 
@@ -76,10 +76,10 @@ class Source(NamedTuple):
 class Rule:
     """A table of rules.toml; `line` is where it begins.
 
-    `boxes` maps groups of specifications to their sentence: () is the main one, `unspecified` the
-    specifications that do not state the rule, whose sentence says what lifespec does.  `page` has
-    the boxes.  `hint` names the usual cause if the rule is broken, and the fix, `hint_middleware`
-    does so for middleware that breaks a rule of others.
+    `boxes` maps groups of specifications to their sentence: () is the main one, `unspecified` are
+    the specifications that do not state the rule, and their sentence says what lifespec does.
+    `page` has the boxes.  `hint` names the most frequent cause if the rule is broken, and the fix;
+    `hint_middleware` does so for middleware that breaks a rule of others.
     """
 
     rule_id: str
@@ -90,11 +90,11 @@ class Rule:
     sources: tuple[Source, ...]
     boxes: Mapping[tuple[str, ...], str]
     unspecified: tuple[str, ...] = ()
-    implies: tuple[str, ...] = ()
+    line: int = 1
+    implies: Sequence[str] = ()
     unseen: str = ""
     hint: str = ""
     hint_middleware: str = ""
-    line: int = 1
 
     def level(self, spec: str) -> str:
         """Return the strongest level that the rule has in a specification, or ""."""
@@ -156,8 +156,7 @@ def read(text: str) -> Mapping[str, Rule]:
     """Return the rules of a file by ID."""
     lines = {line: number for number, line in enumerate(text.split("\n"), 1)}
     rows = tomllib.loads(text).items()
-    found = {rule_id: _rule(rule_id, row, lines[f"[{rule_id}]"]) for rule_id, row in rows}
-    return MappingProxyType(found)
+    return {rule_id: _rule(rule_id, row, lines[f"[{rule_id}]"]) for rule_id, row in rows}
 
 
 def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
@@ -170,21 +169,9 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     unspecified = specs_of(row["ours"]["specs"]) if "ours" in row else ()
     if unspecified:
         boxes[unspecified] = row["ours"]["says"]
-    return Rule(
-        rule_id,
-        row["role"],
-        row["observable"],
-        row["stage"],
-        row["page"],
-        sources_,
-        MappingProxyType(boxes),
-        unspecified,
-        tuple(row.get("implies", ())),
-        row.get("unseen", ""),
-        row.get("hint", ""),
-        row.get("hint-middleware", ""),
-        line,
-    )
+    others = {key.replace("-", "_"): row[key] for key in row if key not in TABLES}
+    own: dict[str, Any] = {"sources": sources_, "boxes": boxes, "unspecified": unspecified}
+    return Rule(rule_id, line=line, **own, **others)
 
 
 def specs_of(value: str) -> tuple[str, ...]:
@@ -196,7 +183,7 @@ def specs_of(value: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-# ---- what is said of a rule ---------------------------------------------------------------------
+# ---- descriptions of a rule ---------------------------------------------------------------------
 
 
 def names(
@@ -223,16 +210,6 @@ def names(
     )
 
 
-def level_lines(rule: Rule, translate: Translate) -> Iterator[str]:
-    """Say which specifications have the rule at which level; those without it come last."""
-    pair = translate(_("%s: %s"))
-    for level in rule.levels:
-        having = [spec for spec in rule.specs if rule.level(spec) == level]
-        yield pair % (translate(level), names(having, translate))
-    if rule.unspecified:
-        yield pair % (translate(BEHAVIOUR), names(rule.unspecified, translate))
-
-
 def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
     """Return the heading of a box: its level, or that it is lifespec's behaviour."""
     if not group:
@@ -257,19 +234,3 @@ def sources(rule: Rule, spec: str, translate: Translate) -> str:
             line = translate(_("%s: %s")) % (translate(level), line)
         found.append(line)
     return translate(_("; ")).join(found)
-
-
-def address(spec: str, text: str, section: str) -> str:
-    """Return where a section of a specification can be read, or ""."""
-    key = (MAIN, "") if text == "asgi" else (spec, text)
-    return _addresses().get((*key, section), "")
-
-
-@functools.cache
-def _addresses() -> Mapping[tuple[str, str, str], str]:
-    return {
-        (spec, file["text"], section): f"{file['url']}#L{line}"
-        for file in tomllib.loads(data("sections.toml"))["file"]
-        for spec in file["specs"]
-        for section, line in file["lines"].items()
-    }

@@ -1,4 +1,4 @@
-"""Marks the words of the suite for translation, and translates them by the package's catalogs."""
+"""The package's data, the translation of words, and texts of others as parts of a sentence."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["CATALOGS", "data", "mark", "translator"]
+__all__ = ["cut", "data", "mark", "printable", "shown", "translator"]
 
 _ENTRY = re.compile(r'^msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
-CATALOGS = "report", "rules"  # data/report.zh.po: words and cases; data/rules.zh.po: the rules
+_LONGEST = 2000  # characters of a text of others in a report
 
 
 def data(name: str) -> str:
@@ -29,15 +29,34 @@ def mark(english: str) -> str:
 
 def translator(language: str) -> Callable[[str], str]:
     """Return what translates a word; a word without a translation stays English."""
-    if language == "en":
-        return mark
-    known = _catalog(language)
+    known = {} if language == "en" else _catalog(language)
     return lambda english: known.get(english, english)
 
 
 @functools.cache
 def _catalog(language: str) -> Mapping[str, str]:
-    files = [data(f"{name}.{language}.po") for name in CATALOGS]
+    files = [data(f"{name}.{language}.po") for name in ("report", "rules")]
     entries = (entry for file in files for entry in _ENTRY.findall(file))
     pairs = ((literal_eval(f"({text})") for text in entry) for entry in entries)
     return {english: translated for english, translated in pairs if english and translated}
+
+
+def printable(character: str) -> str:
+    """Return a character, or an escape if it cannot be printed."""
+    if character.isprintable():
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def cut(text: str, most: int = _LONGEST) -> str:
+    """Return a text; of a long one the beginning and, in a quarter of the room, the end."""
+    end = most // 4
+    return text if len(text) <= most else f"{text[: most - end]} ... {text[-end:]}"
+
+
+def shown(value: object) -> str:
+    """Return the repr of a value, even if its own repr raises; cut if it is long."""
+    try:
+        return cut(repr(value))
+    except Exception as error:
+        return f"<{type(value).__name__}, whose repr() raises {type(error).__name__}>"

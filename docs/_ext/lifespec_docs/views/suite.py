@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec import validate
 from lifespec.conformance import cases
-from lifespec.conformance.rules import MAIN, Rule, level_lines, rules
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, names, rules
 from lifespec.conformance.words import data
 from lifespec.validate import SPECS
 from lifespec_docs.words import mark as _
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from lifespec.conformance.cases import Case
 
@@ -50,6 +50,16 @@ def all_rules() -> Context:
         for rule_id in rules()
     }
     return {"rules": rules().values(), "checks": checks, "level_lines": level_lines}
+
+
+def level_lines(rule: Rule, translate: Callable[[str], str]) -> Iterator[str]:
+    """Say which specifications have the rule at which level; those without it come last."""
+    pair = translate(_("%s: %s"))
+    for level in rule.levels:
+        having = [spec for spec in rule.specs if rule.level(spec) == level]
+        yield pair % (translate(level), names(having, translate))
+    if rule.unspecified:
+        yield pair % (translate(BEHAVIOUR), names(rule.unspecified, translate))
 
 
 def differences(spec: str, *others: str) -> Context:

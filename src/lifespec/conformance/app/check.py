@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import judge, process
 from lifespec.conformance.app.target import Job, NotFound
-from lifespec.conformance.report import Fact, Finding, Report, skipped
-from lifespec.conformance.unchecked import known_rule, known_spec, unknown
+from lifespec.conformance.report import (
+    Fact,
+    Finding,
+    Report,
+    known_rule,
+    known_spec,
+    skipped,
+    unknown,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -101,15 +106,13 @@ def _check(
     tell: Tell,
     tick: Tick,
 ) -> Report:
-    known, began, clock = cases_for(job.role, job.spec), datetime.now(UTC), time.monotonic()
+    known = cases_for(job.role, job.spec)
     for name in only:
         if name not in known:
             raise unknown("case", name, known, f"lifespec cases --role {job.role}")
     ignored = [*map(known_rule, ignore)]
     chosen = {name: known[name] for name in known if name in (only or known)}
-    report = Report(
-        job.name, job.spec, role=job.role, strict=strict, partial=bool(only), began=began
-    )
+    report = Report(job.name, job.spec, role=job.role, strict=strict)
     try:
         with _playing(job, tick) as play:
             results = _results(job, chosen, play, tell)
@@ -122,7 +125,6 @@ def _check(
             each for case in chosen.values() for each in _findings(job, case, results, first.seen)
         ),
         times={name: each.seconds for name, each in results.items()},
-        seconds=time.monotonic() - clock,
     )
     if job.role == "application":
         serving = results.get(SERVING, first)

@@ -16,7 +16,7 @@ from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import Fact, Outcome, fact
-from lifespec.conformance.texts import shown
+from lifespec.conformance.words import shown
 from lifespec.testing.facts import described
 from lifespec.validate import SPECS
 

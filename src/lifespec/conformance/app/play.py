@@ -20,7 +20,7 @@ from lifespec import validate
 from lifespec.conformance.app.loops import Asyncio, Trio
 from lifespec.conformance.cases import scope_of
 from lifespec.conformance.report import Fact, fact
-from lifespec.conformance.texts import cut, shown
+from lifespec.conformance.words import cut, shown
 from lifespec.testing import facts, trace
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lifespec.conformance.app.judge import advice_on
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, fact
-from lifespec.conformance.texts import shown
+from lifespec.conformance.words import shown
 from lifespec.testing.facts import described, own_package
 
 if TYPE_CHECKING:

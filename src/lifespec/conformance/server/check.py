@@ -8,71 +8,90 @@ import shlex
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from lifespec.conformance import cases
-from lifespec.conformance.report import Fact, Finding, Outcome, Report, Row, fact, finding, skipped
-from lifespec.conformance.server.judge import AT_ONCE, Judge, clock, judge
-from lifespec.conformance.server.play import LIFESPAN, REQUESTS, START, TIMEOUT, Player
+from lifespec.conformance.report import (
+    Fact,
+    Finding,
+    Outcome,
+    Report,
+    Row,
+    Unchecked,
+    fact,
+    finding,
+    known_rule,
+    known_spec,
+    skipped,
+    unknown,
+)
+from lifespec.conformance.server.judge import AT_ONCE, Judge, clock
+from lifespec.conformance.server.play import (
+    LIFESPAN,
+    REQUESTS,
+    START,
+    TIMEOUT,
+    Observation,
+    Player,
+    steps,
+)
 from lifespec.conformance.server.process import Process
-from lifespec.conformance.unchecked import Unchecked, known_rule, known_spec, unknown
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.server.play import Line, Observation
+    from lifespec.conformance.server.play import Line
 
     Tell = Callable[[str, Sequence[Finding]], object]
 
 __all__ = ["Target", "check", "check_server", "chosen"]
 
-BUSY = 2 * (os.cpu_count() or 1)  # cases at a time in which something happens
-MOST = 6 * BUSY  # with those that only wait
+PLACES = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
-SPOKEN = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
+NOTED = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
 
 
 @dataclass(frozen=True)
 class Target:
-    """A server under test.
+    """A server under test; `workers` is added to the command in cases with two workers.
 
-    `workers` is added to the command in cases with two workers.  The rest is for programs that
-    measure what is no server with a port: `process` starts it, `not_applicable` maps cases and
-    rules that do not apply to it to the reason, and `client` is True for a test client or an
-    adapter, which raises to the code that uses it.
+    A program that measures something else than a server overrides how it is judged.
     """
 
     command: tuple[str, ...]
     spec: str = "asgi 2.0"
     workers: str = ""
     timeout: float = TIMEOUT
-    title: str = ""
-    process: Callable[[Sequence[str], list[Any], int], Process] = Process
-    not_applicable: Mapping[str, str] = field(default_factory=dict)
-    client: bool = False
+    judge: ClassVar[type[Judge]] = Judge
 
     @property
     def subject(self) -> str:
-        """Its title, or the command in one line, as it was given."""
-        words = (word if PLAIN.fullmatch(word) else shlex.quote(word) for word in self.command)
-        return self.title or " ".join(words)
+        """The command in one line, as in a shell."""
+        return " ".join(w if PLAIN.fullmatch(w) else shlex.quote(w) for w in self.command)
 
     @property
     def takes_workers(self) -> bool:
         """Whether it can be started with two workers."""
         return bool(self.workers) or any("{workers}" in word for word in self.command)
 
-    def command_for(self, case: Case) -> list[str]:
-        """Return the command for a case."""
+    def not_applicable(self, name: str) -> Fact | None:
+        """Return why a case or a rule does not apply to it; None if it does."""
+        more = any(case.workers > 1 for case in cases.load() if case.name == name)
+        return fact("no-workers") if more and not self.takes_workers else None
+
+    def play(self, case: Case, cancelled: threading.Event) -> Observation:
+        """Play a case; return what was observed."""
         more = self.workers if case.workers > 1 and "{workers}" not in self.subject else ""
-        return [*self.command, *shlex.split(more)]
+        command = [*self.command, *shlex.split(more)]
+        demand = DEMAND.search(" ".join(self.command))
+        seen = Observation(case, self.spec, self.timeout, demand[0] if demand else "")
+        process = Process(command, steps(case.script), case.workers)
+        return Player(process, seen, cancelled).play()
 
 
 def chosen(only: Sequence[str] = (), *, slow: bool = False) -> list[Case]:
@@ -84,8 +103,8 @@ def chosen(only: Sequence[str] = (), *, slow: bool = False) -> list[Case]:
     for name in only:
         if name not in known:
             raise unknown("case", name, known, "lifespec cases --role server")
-    usual = (name for name, case in known.items() if slow or not case.slow)
-    return [known[name] for name in dict.fromkeys(only or usual)]
+    default = (name for name, case in known.items() if slow or not case.slow)
+    return [known[name] for name in dict.fromkeys(only or default)]
 
 
 def check_server(
@@ -135,9 +154,8 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
     for place in ("{app}", "{port}"):
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
-    began, clock_ = datetime.now(UTC), time.monotonic()
-    played = _Check(target, only, tell)
-    found = played.run()
+    played = _Check(target, tell)
+    found = played.run(only)
     left_out = () if played.obstacle else _left_out(target, only)
     return Report(
         target.subject,
@@ -146,10 +164,7 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
         role="server",
         obstacle=played.obstacle,
         rows=tuple(Row("left out", each) for each in left_out),
-        partial=any(case not in only for case in chosen()),
         times=played.times,
-        began=began,
-        seconds=time.monotonic() - clock_,
     )
 
 
@@ -157,9 +172,8 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
     """Yield what was left out where nothing was chosen: slow cases, and cases with two workers."""
     if any(case not in only for case in chosen()):
         return
-    slow = [case for case in chosen(slow=True) if case not in only]
-    if slow:
-        yield fact("slow-cases", count=len(slow))
+    if slow := sum(case not in only for case in chosen(slow=True)):
+        yield fact("slow-cases", count=slow)
     workers = sum(case.workers > 1 and target.spec in case.specs for case in only)
     if workers and not target.takes_workers:
         yield fact("worker-cases", count=workers)
@@ -168,66 +182,41 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
 class _Check:
     """One check: the first case alone, and the others side by side."""
 
-    def __init__(self, target: Target, only: Sequence[Case], tell: Tell) -> None:
-        self.target, self.spec, self.only, self.tell = target, target.spec, only, tell
+    def __init__(self, target: Target, tell: Tell) -> None:
+        self.target, self.spec, self.tell = target, target.spec, tell
         self.cancelled = threading.Event()
-        self.places = threading.Semaphore(BUSY)
         self.obstacle: Fact | None = None
         self.times: dict[str, float] = {}
 
-    def run(self) -> dict[str, list[Finding]]:
+    def run(self, only: Sequence[Case]) -> dict[str, list[Finding]]:
         """Play the cases, and return the findings of each."""
         first = chosen()[0]
-        others = sorted((case for case in self.only if case != first), key=_may_wait, reverse=True)
-        self.places.acquire()
-        found = {first.name: self.timed(self.play_first, first)}
+        others = sorted((case for case in only if case != first), key=_may_wait, reverse=True)
+        found = {first.name: self.timed(self.play_first, first, tell=first in only)}
         if self.obstacle:
             return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
-        with ThreadPoolExecutor(MOST) as pool:
+        with ThreadPoolExecutor(PLACES) as pool:
             try:
-                playing = {}
-                for case in others:
-                    self.places.acquire()  # released once the case only waits
-                    playing[case.name] = pool.submit(self.timed, self.play, case)
+                playing = {each.name: pool.submit(self.timed, self.play, each) for each in others}
                 return found | {name: each.result() for name, each in playing.items()}
             finally:
                 self.cancelled.set()
                 pool.shutdown(cancel_futures=True)
 
-    def timed(self, play: Callable[[Case, ExitStack], list[Finding]], case: Case) -> list[Finding]:
-        """Play a case in its place, and note how long it takes."""
+    def timed(
+        self, play: Callable[[Case], list[Finding]], case: Case, *, tell: bool = True
+    ) -> list[Finding]:
+        """Play a case, and note how long it takes."""
         began = time.monotonic()
-        with ExitStack() as place:
-            place.callback(self.places.release)
-            found = play(case, place)
+        found = play(case)
         self.times[case.name] = time.monotonic() - began
-        if case in self.only:
+        if tell:
             self.tell(case.name, found)
         return found
 
-    def observe(self, case: Case, place: ExitStack) -> Observation:
-        """Play a case; return what was observed."""
-        expected = cases.expected(case, self.spec)
-        specified = any(not case.silent_on(each.rule, self.spec) for each in expected)
-        timeout, process = self.target.timeout, self.target.process
-        player = Player(
-            self.target.command_for(case),
-            case,
-            timeout,
-            self.cancelled,
-            longest=2 * timeout if specified else timeout,  # a server may restart for ever
-            process=process,
-            rest=place.close,
-        )
-        seen = player.play()
-        seen.spec, seen.client = self.spec, self.target.client
-        demand = DEMAND.search(" ".join(self.target.command))
-        seen.demand = demand[0] if demand else ""
-        return seen
-
-    def play_first(self, case: Case, place: ExitStack) -> list[Finding]:
+    def play_first(self, case: Case) -> list[Finding]:
         """Play the first case; raise Unchecked if it shows that nothing can be checked."""
-        seen = self.observe(case, place)
+        seen = self.target.play(case, self.cancelled)
         noted = {(line["kind"], line.get("type")) for line in seen.lines}
         if not any(kind == "called" for kind, _type in noted):
             raise Unchecked(_not_called(seen, self.target))
@@ -238,17 +227,14 @@ class _Check:
             self.obstacle = fact("idle")
         return self.judged(case, seen)
 
-    def play(self, case: Case, place: ExitStack) -> list[Finding]:
+    def play(self, case: Case) -> list[Finding]:
         """Play a case, and judge it; if that is not possible, return why."""
-        why = None
-        if case.name in self.target.not_applicable:
-            why = fact("text", text=self.target.not_applicable[case.name])
-        elif case.workers > 1 and not self.target.takes_workers:
-            why = fact("no-workers")
-        if why or not any(cases.expected(case, self.spec)):
-            return [*skipped(case, self.spec, why or fact("no-case"))]
+        if why := self.target.not_applicable(case.name):
+            return [*skipped(case, self.spec, why)]
+        if not any(cases.expected(case, self.spec)):
+            return []
         try:
-            return self.judged(case, self.observe(case, place))
+            return self.judged(case, self.target.play(case, self.cancelled))
         except Unchecked as unchecked:
             self.obstacle = fact("case-not-played", case=case.name, why=unchecked.fact)
             return [*skipped(case, self.spec, unchecked.fact)]
@@ -263,17 +249,18 @@ class _Check:
 
     def outcome(self, wanted: Expectation, seen: Observation) -> Outcome:
         """Judge an expectation, unless something else explains what was observed."""
-        why, kind = None, self.obstacle.kind if self.obstacle else ""
-        if wanted.rule in self.target.not_applicable:
-            why = fact("text", text=self.target.not_applicable[wanted.rule])
-        elif kind == "no-lifespan":
+        why, kind = self.target.not_applicable(wanted.rule), self.obstacle and self.obstacle.kind
+        judge = self.target.judge(seen, wanted.argument)
+        if why:
+            return Outcome("skip", why)
+        if kind == "no-lifespan":
             types = {line.get("type") for line in seen.lines if line["kind"] == "called"}
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else self.obstacle
         elif wanted.phrase not in AT_ONCE:
-            misled = fact("misled") if Judge(seen).misled() else None
+            misled = fact("misled") if judge.misled() else None
             why = self.obstacle if kind == "idle" else misled
-        return Outcome("skip", why) if why else judge(wanted.phrase, wanted.argument, seen)
+        return Outcome("skip", why) if why else judge.judge(wanted.phrase)
 
 
 def _may_wait(case: Case) -> tuple[bool, bool, int]:
@@ -301,7 +288,7 @@ def _entries(seen: Observation) -> Iterator[Entry]:
     for line in sorted(seen.lines, key=clock) if calls else ():
         own = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
         request = line["kind"] == "called" and line.get("type") in REQUESTS
-        if request or (own and line["kind"] in SPOKEN):
+        if request or (own and line["kind"] in NOTED):
             seconds = round(clock(line) - clock(calls[0]), 3)
             yield Entry(seconds, line["kind"], _what(line), _detail(line))
 

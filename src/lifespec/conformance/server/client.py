@@ -1,8 +1,8 @@
-"""The suite as a client of the server under test: requests over HTTP and on a WebSocket.
+"""Requests to the server under test, over HTTP and on a WebSocket.
 
-Each has a deadline for the whole answer, since a server can send one byte at a time, and gives up
-when the check is cancelled.  The probe answers every request with a JSON object; any other answer
-is not one of the application.
+Each has a deadline for the whole answer, since a server can send one byte at a time, and ends when
+the check is cancelled.  The probe answers every request with a JSON object; an answer without its
+name is not one of the application.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import json
 import os
 import socket
 import time
-from http.client import HTTPConnection, HTTPException
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from http.client import HTTPConnection, HTTPException, NotConnected
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from lifespec.conformance.report import fact
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Client", "Knock", "Unusable"]
 
 Knock = Literal["refused", "unanswered", "answered"]
-POLL = 0.1  # seconds between two looks whether the check was cancelled
+POLL = 0.1  # seconds after which a read looks whether the check was cancelled
 CONNECTING = 2.0  # seconds in which a system connects to a port of its own
 LONGEST = 200_000  # bytes of an answer that are read
 UPGRADE = (
@@ -39,11 +39,10 @@ FAILURES = (OSError, HTTPException, ValueError, TypeError, IndexError)
 
 
 class Answer(NamedTuple):
-    """A request, when it was sent and answered, and the probe's answer; None if there is none."""
+    """A request, when it was sent, and the probe's answer; None if there is none."""
 
     path: str
     sent: float
-    answered: float
     body: Mapping[str, Any] | None
 
 
@@ -56,7 +55,7 @@ class Unusable(Exception):
 
 
 class _Socket(socket.socket):
-    """A socket whose reads end at a deadline, or when the check is cancelled."""
+    """A socket with reads that end at a deadline, or when the check is cancelled."""
 
     deadline: float
     cancelled: threading.Event
@@ -85,35 +84,35 @@ class Client:
 
     def _body(self, content: bytes) -> Mapping[str, Any] | None:
         found = json.loads(content)
-        ours = isinstance(found, dict) and found.get("probe") == self.name
-        return found if ours else None
+        is_probe = isinstance(found, dict) and found.get("probe") == self.name
+        return found if is_probe else None
+
+    def _open(self, limit: float) -> HTTPConnection:
+        connection = HTTPConnection("127.0.0.1", self.port)
+        connection.sock, connection.auto_open = self._connect(limit), 0
+        return connection
 
     def request(self, path: str, limit: float) -> Answer:
         """Request a path on a connection of its own."""
         sent, body = time.monotonic(), None
-        connection = HTTPConnection("127.0.0.1", self.port)
-        with contextlib.suppress(*FAILURES), contextlib.closing(connection):
-            connection.sock = self._connect(limit)
+        with contextlib.suppress(*FAILURES), contextlib.closing(self._open(limit)) as connection:
             connection.request("GET", path, headers={"Connection": "close"})
             body = self._body(connection.getresponse().read(LONGEST))
-        return Answer(path, sent, time.monotonic(), body)
+        return Answer(path, sent, body)
 
     def keep(self, path: str, limit: float) -> Answer:
         """Request a path on the connection that stays open; raise Unusable if it does not."""
         sent = time.monotonic()
         try:
-            if self.kept is None:
-                self.kept = HTTPConnection("127.0.0.1", self.port)
-                self.kept.sock = self._connect(limit)
-            if not isinstance(self.kept.sock, _Socket):
-                raise Unusable("connection-closed")
-            self.kept.sock.deadline = sent + limit
-            self.kept.request("GET", path)
-            body = self._body(self.kept.getresponse().read())
+            connection = self.kept = self.kept or self._open(limit)
+            connection.request("GET", path)
+            cast("_Socket", connection.sock).deadline = sent + limit
+            return Answer(path, sent, self._body(connection.getresponse().read()))
+        except NotConnected:
+            raise Unusable("connection-closed") from None
         except FAILURES as error:
             self.close()
             raise Unusable("connection-unanswered", error=type(error).__name__) from None
-        return Answer(path, sent, time.monotonic(), body)
 
     def close(self) -> None:
         """Close the connection that stayed open."""
@@ -138,7 +137,7 @@ class Client:
                 body = self._body(stream.read(length))
         except FAILURES as error:
             raise Unusable("connection-unanswered", error=type(error).__name__) from None
-        return Answer(path, sent, time.monotonic(), body)
+        return Answer(path, sent, body)
 
     def knock(self, limit: float) -> Knock:
         """Connect and send a request; return how far that came."""

@@ -1,14 +1,15 @@
 """Judges what was observed in a case: each phrase that a case can expect is a method.
 
 A method returns whether its phrase holds, and a fact about what was observed.  It raises NotJudged
-if the sequence did not come so far that the phrase says anything: so a server is told of the rule
-that it breaks, and not of all that follow.
+if the sequence did not come so far that the phrase says anything: so a report names the rule that a
+server breaks, and not all rules that follow.
 """
 
 from __future__ import annotations
 
 import re
 import signal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.report import Fact, Outcome, fact
@@ -16,12 +17,13 @@ from lifespec.conformance.server.play import REQUESTS
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import NoReturn
 
     from lifespec.conformance.report import How
     from lifespec.conformance.server.play import Line, Observation
 
-__all__ = ["AT_ONCE", "Judge", "NotJudged", "clock", "judge", "words"]
+__all__ = ["AT_ONCE", "Judge", "NotJudged", "clock", "short", "words"]
 
 NEVER = float("inf")
 SIGNALLED = 128  # and the number of a signal is the status, as shells have it
@@ -32,7 +34,7 @@ FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 KEY_ERROR = re.compile(r"[\s|]*KeyError: 'message'\s*")
 BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application answers startup
-AT_ONCE = (  # phrases that the call alone shows, whatever follows it
+AT_ONCE = (  # phrases that the call alone shows
     *("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first"),
 )
 
@@ -40,24 +42,9 @@ AT_ONCE = (  # phrases that the call alone shows, whatever follows it
 class NotJudged(Exception):
     """A phrase says nothing about this sequence; `fact` says why."""
 
-    def __init__(self, kind: str, /, **parts: Any) -> None:
-        super().__init__(kind)
-        self.fact = fact(kind, **parts)
-
-
-def judge(phrase: str, argument: str, seen: Observation) -> Outcome:
-    """Return whether a phrase holds of what was observed.
-
-    It holds only if the script was played to its end: a sequence that ended early shows nothing.
-    """
-    one = Judge(seen, argument)
-    try:
-        found = one.outcome(phrase)
-        if found.how == "held":
-            one.finished()
-    except NotJudged as reason:
-        return Outcome("skip", reason.fact)
-    return found
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why)
+        self.fact = why
 
 
 def clock(line: Line) -> float:
@@ -78,38 +65,31 @@ def words(output: str) -> Iterator[str]:
                 yield line
 
 
-def _short(text: str) -> str:
-    """Return a text of the server without folders, cut at a word if it is long."""
+def short(text: str) -> str:
+    """Return a text of a server without folders, cut at a word if it is long."""
     text = FOLDERS.sub("…/", text.strip())
     begin = text[:LONGEST]
     return text if text == begin else f"{begin.rpartition(' ')[0] or begin} …"
 
 
 def _in_output(line: str) -> Outcome:
-    return _held(line, "output", line=_short(line)) if line else _broken("not-in-output")
+    return _either(line, "output", line=short(line)) if line else _broken("not-in-output")
 
 
-def _outcome(how: How, kind: str, /, **parts: Any) -> Outcome:
+def _found(how: How, kind: str, /, **parts: Any) -> Outcome:
     return Outcome(how, fact(kind, **parts))
 
 
-def _held(held: object, kind: str, /, **parts: Any) -> Outcome:
-    return Outcome("held" if held else "broken", fact(kind, **parts))
+_held, _broken = partial(_found, "held"), partial(_found, "broken")
+_unspecified = partial(_found, "unspecified")
 
 
-def _broken(kind: str, /, **parts: Any) -> Outcome:
-    return Outcome("broken", fact(kind, **parts))
+def _either(held: object, kind: str, /, **parts: Any) -> Outcome:
+    return _found("held" if held else "broken", kind, **parts)
 
 
-def _of(lines: Iterable[Line], kind: str, type_: str | None, by: str | None) -> list[Line]:
-    """Return the lines of a kind and type; of a task if `by` is "child", of all if None."""
-    return [
-        line
-        for line in lines
-        if line["kind"] == kind
-        and type_ in (None, line.get("type"))
-        and by in (None, line.get("by", ""))
-    ]
+def _skip(kind: str, /, **parts: Any) -> NoReturn:
+    raise NotJudged(fact(kind, **parts))
 
 
 def _loop(line: Line) -> tuple[Any, ...]:
@@ -133,6 +113,20 @@ class Judge:
         for line in seen.lines:
             self.by_call.setdefault((line["pid"], line["call"]), []).append(line)
 
+    def judge(self, phrase: str) -> Outcome:
+        """Return whether a phrase holds of what was observed.
+
+        It holds only if the script was played to its end: a sequence that ended early shows
+        nothing.
+        """
+        try:
+            found = self.outcome(phrase)
+            if found.how == "held":
+                self.finished()
+        except NotJudged as reason:
+            return Outcome("skip", reason.fact)
+        return found
+
     def outcome(self, phrase: str) -> Outcome:
         """Return what the method of a phrase says."""
         found: Outcome = getattr(self, phrase.replace(" ", "_"))()
@@ -140,15 +134,21 @@ class Judge:
 
     # ---- the log of the probe ------------------------------------------------------------------
 
-    def lines(self, kind: str, type_: str | None = None, by: str | None = "") -> list[Line]:
-        """Return the lines of a kind and type; of a task if `by` is "child", of all if None."""
-        return _of(self.seen.lines, kind, type_, by)
-
-    def own(
-        self, call: Line, kind: str, type_: str | None = None, by: str | None = ""
+    def lines(
+        self, kind: str, type_: str | None = None, by: str | None = "", call: Line | None = None
     ) -> list[Line]:
-        """Return those of these lines that belong to a call."""
-        return _of(self.by_call[call["pid"], call["call"]], kind, type_, by)
+        """Return the lines of a kind, a type and a call.
+
+        Of a task of the application if `by` is "child", of all if it is None.
+        """
+        lines = self.by_call[call["pid"], call["call"]] if call else self.seen.lines
+        return [
+            line
+            for line in lines
+            if line["kind"] == kind
+            and type_ in (None, line.get("type"))
+            and by in (None, line.get("by", ""))
+        ]
 
     def first(self, kind: str, type_: str | None = None, by: str | None = "") -> Line:
         """Return the first of these lines; raise NotJudged if there is none."""
@@ -161,7 +161,7 @@ class Judge:
 
     def events(self, call: Line) -> list[str]:
         """Return the types of the events that a call received, also in its tasks."""
-        received = self.own(call, "received", by=None)
+        received = self.lines("received", by=None, call=call)
         return [line["type"] for line in sorted(received, key=clock)]
 
     def misled(self) -> bool:
@@ -177,14 +177,13 @@ class Judge:
 
     def stop(self) -> list[Line]:
         """Raise NotJudged: the sequence has not come so far."""
-        how_far = self.progress()
-        raise NotJudged(how_far.kind, **how_far.parts)
+        raise NotJudged(self.progress())
 
     def reached(self, step: int) -> None:
         """Raise NotJudged if the script did not come to a step."""
         if not any(line["step"] == step for line in self.lines("plays")):
             line, progress = self.case.lines[step], self.progress()
-            raise NotJudged("not-reached", number=step + 1, line=line, progress=progress)
+            _skip("not-reached", number=step + 1, line=line, progress=progress)
 
     def finished(self) -> None:
         """Raise NotJudged if the script did not come to its last step."""
@@ -194,9 +193,7 @@ class Judge:
 
     @property
     def way(self) -> Fact:
-        """In which way the process, or the test client, ended."""
-        if self.seen.client:
-            return fact("raised-to-caller") if self.seen.raised else fact("ended")
+        """In which way the process ended."""
         if self.seen.status is not None and self.seen.status < 0:
             number = -self.seen.status
             name = next((each.name for each in signal.Signals if each == number), f"{number}")
@@ -208,7 +205,7 @@ class Judge:
         """How the process ended, and after how many seconds."""
         seen = self.seen
         if seen.ended is None:
-            return fact("client-remained" if seen.client else "remained", seconds=seen.timeout)
+            return fact("remained", seconds=seen.timeout)
         if seen.stopped is None:
             return self.way
         seconds = round(max(seen.ended - seen.last_action, 0), 1)
@@ -216,7 +213,7 @@ class Judge:
 
     @property
     def by_itself(self) -> bool:
-        """Whether the process ended without being told to."""
+        """Whether the process ended before it was stopped."""
         return self.seen.ended is not None and self.seen.stopped is None
 
     def line_with(self, text: str) -> str:
@@ -225,7 +222,7 @@ class Judge:
 
     def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
-        ends = [clock(line) for line in self.own(call, "cancelled", "lifespan")]
+        ends = [clock(line) for line in self.lines("cancelled", "lifespan", call=call)]
         end = min([*ends, NEVER if self.seen.ended is None else self.seen.ended])
         return end - since if end <= stopped else NEVER
 
@@ -235,33 +232,33 @@ class Judge:
         for line in self.lines("called"):
             if line["type"] not in ("lifespan", *REQUESTS):
                 return _broken("scope-type", type=repr(line["type"]))
-        return _held(self.calls, "lifespan-scopes", count=len(self.calls))
+        return _either(self.calls, "lifespan-scopes", count=len(self.calls))
 
     def versions(self) -> Outcome:
         spec, held = SPECS[self.seen.spec], False
         versions = self.calls[0]["scope"].get(spec.envelope)
         if isinstance(versions, dict) and "!" not in versions:
-            given = dict.fromkeys(spec.optional, "") | versions
-            held = all(isinstance(given.get(key), str) for key in spec.versions)
-        return _held(held, "versions", key=spec.envelope, value=str(versions))
+            whole = dict.fromkeys(spec.optional, "") | versions
+            held = all(isinstance(whole.get(key), str) for key in spec.versions)
+        return _either(held, "versions", key=spec.envelope, value=str(versions))
 
     def scope_state(self) -> Any:
         """Return the state of the first scope; raise NotJudged if it has none."""
         scope = self.calls[0]["scope"]
         if "state" not in scope:
-            raise NotJudged("no-state")
+            _skip("no-state")
         return scope["state"]
 
     def namespace(self) -> Outcome:
         state = self.scope_state()
         held = isinstance(state, dict) and state.get("mutable", "!" not in state)
-        return _held(held, "state", state=str(state))
+        return _either(held, "state", state=str(state))
 
     def empty_state(self) -> Outcome:
         state = self.scope_state()
         if not isinstance(state, dict):
-            raise NotJudged("state", state=str(state))
-        return _held(not state.get("holds", state), "state", state=str(state))
+            _skip("state", state=str(state))
+        return _either(not state.get("holds", state), "state", state=str(state))
 
     def one_call(self) -> Outcome:
         """Hold if no event loop has two calls, and no process serves without one."""
@@ -269,27 +266,27 @@ class Judge:
         serving = {line["pid"] for line in self.requests}
         enough = serving <= {pid for pid, *_ in loops} and len(loops) >= self.case.workers
         if enough and len(set(loops)) == len(loops):
-            return _held(loops, "calls", count=len(loops))
+            return _either(loops, "calls", count=len(loops))
         return _broken("calls-and-processes", count=len(loops), serving=len(serving))
 
     def same_loop(self) -> Outcome:
         calls = self.calls
         loops = {_loop(line) for line in calls}
         if not self.requests:
-            raise NotJudged("no-request")
+            _skip("no-request")
         for request in self.requests:
             if _loop(request) not in loops:
                 places = ("pid", "thread", "loop")
                 differs = next(key for key in places if request[key] != calls[0][key])
                 return _broken(f"other-{differs}")
-        return _held(loops, "same-loop")
+        return _either(loops, "same-loop")
 
     def lasts(self) -> Outcome:
-        """Hold if the server cancels no call before it is told to stop."""
+        """Hold if the server cancels no call before it is stopped."""
         cancelled = self.lines("cancelled", "lifespan") if self.calls else []
         if any(clock(line) < self.stopped for line in cancelled):
             return _broken("cancelled-early")
-        return _held(self.calls, "not-cancelled")
+        return _either(self.calls, "not-cancelled")
 
     # ---- phrases: startup ----------------------------------------------------------------------
 
@@ -302,28 +299,28 @@ class Judge:
                 return _broken("events", events=tuple(types))
             if not types and call["pid"] not in served:
                 return _broken("no-events")
-        return _held(served, "startup-first")
+        return _either(served, "startup-first")
 
     def startup_before_requests(self) -> Outcome:
         startup = clock(self.first("received", "lifespan.startup", by=None))
         early = sum(clock(line) < startup for line in self.requests)
-        return _held(not early, "requests-before-startup", count=early)
+        return _either(not early, "requests-before-startup", count=early)
 
     def no_request_before(self) -> Outcome:
         self.first("received", "lifespan.startup", by=None)
         early, cut = 0, NEVER
         for call in self.calls:
-            startups = self.own(call, "received", "lifespan.startup", by=None)
+            startups = self.lines("received", "lifespan.startup", by=None, call=call)
             startup = min(map(clock, startups), default=NEVER)
-            answers = self.own(call, "sends", "lifespan.startup.complete")
+            answers = self.lines("sends", "lifespan.startup.complete", call=call)
             complete = min(map(clock, answers), default=NEVER)
             requests = (line for line in self.requests if line["pid"] == call["pid"])
             early += sum(startup < clock(line) < complete for line in requests)
             cut = cut if answers else min(cut, self.cut(call, startup, self.stopped))
         if cut == NEVER:
-            return _held(not early, "requests-before-answer", count=early)
+            return _either(not early, "requests-before-answer", count=early)
         if not early:
-            return _outcome("unspecified", "startup-cut", seconds=round(cut), way=self.way)
+            return _unspecified("startup-cut", seconds=round(cut), way=self.way)
         return _broken("requests-before-answer-cut", count=early, seconds=round(cut))
 
     # ---- phrases: serving ----------------------------------------------------------------------
@@ -337,29 +334,27 @@ class Judge:
         wanted = sum(action.verb == "request" for action in self.case.meanwhile)
         bodies = [answer.body for answer in self.seen.answers]
         if None not in bodies and len(bodies) >= wanted:
-            return _held(bodies, "served")
-        if self.seen.raised:
-            return _outcome("unspecified", "to-caller", text=_short(self.seen.raised))
+            return _either(bodies, "served")
         if (option := self.seen.demand) and self.by_itself and not self.lines("sends"):
-            return _outcome("unspecified", "not-served-on-demand", end=self.end, option=option)
+            return _unspecified("not-served-on-demand", end=self.end, option=option)
         return _broken("not-served" if self.by_itself else "not-served-waits", end=self.end)
 
     def not_blocked(self) -> Outcome:
         found = self.served()
         if found.how == "broken" and self.by_itself:  # it did not wait, and it did not serve
-            raise NotJudged("not-served", end=self.end)
+            _skip("not-served", end=self.end)
         return found
 
     def not_served(self) -> Outcome:
         failed = clock(self.first("sends", "lifespan.startup.failed"))
         late = sum(clock(line) > failed for line in self.requests)
-        return _held(not late, "requests-after-failed", count=late, end=self.end)
+        return _either(not late, "requests-after-failed", count=late, end=self.end)
 
     def tells(self) -> Outcome:
         """Hold if the output mentions the lifespan or the exception, other than in a path."""
         self.answered()
         if self.by_itself:  # what it writes then is about its own end
-            raise NotJudged("app-not-served", end=self.end)
+            _skip("app-not-served", end=self.end)
         raised = (action.text for action in self.case.script if action.verb == "raise")
         named = re.compile(f"(?i)lifespan|{re.escape(next(raised, 'lifespan'))}")
         lines = words(self.seen.output)
@@ -377,32 +372,28 @@ class Judge:
     def sent(self, line: Line) -> Fact:
         """Return what became of an event."""
         if line["kind"] == "refused":
-            return fact("send-raised", error=line["error"], text=_short(line["text"]))
-        if self.seen.raised:
-            return fact("send-returned-to-caller", text=_short(self.seen.raised))
+            return fact("send-raised", error=line["error"], text=short(line["text"]))
         return fact("send-returned")
 
+    def became(self, line: Line, wanted: str) -> Outcome:
+        """Return whether an event was sent, or refused, as wanted."""
+        return Outcome("held" if line["kind"] == wanted else "broken", self.sent(line))
+
     def taken(self) -> Outcome:
-        line = self.attempt()
-        return Outcome("held" if line["kind"] == "sent" else "broken", self.sent(line))
+        return self.became(self.attempt(), "sent")
 
     def refused(self) -> Outcome:
-        line = self.attempt()
-        if line["kind"] == "sent":
-            return Outcome("unspecified" if self.seen.raised else "broken", self.sent(line))
-        return Outcome("held", self.sent(line))
+        return self.became(self.attempt(), "refused")
 
     def survives(self) -> Outcome:
         line = self.attempt()
         if line["kind"] == "sent":
-            sent = self.sent(line)
-            raise NotJudged(sent.kind, **sent.parts)
+            raise NotJudged(self.sent(line))
         return self.served()
 
     def does_nothing(self) -> Outcome:
         lines = self.lines("sent", by="child") + self.lines("refused", by="child")
-        line = (lines or self.stop())[0]
-        return Outcome("held" if line["kind"] == "sent" else "broken", self.sent(line))
+        return self.became((lines or self.stop())[0], "sent")
 
     def quiet(self) -> Outcome:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
@@ -410,8 +401,8 @@ class Judge:
         over = clock(min(ends or self.stop(), key=clock))
         late = [line for line in self.lines("received", by="child") if clock(line) > over]
         if late:
-            return _outcome("unspecified", "late-event", event=late[0]["type"])
-        return _held(ends, "no-late-event")
+            return _unspecified("late-event", event=late[0]["type"])
+        return _either(ends, "no-late-event")
 
     def shows(self) -> Outcome:
         steps = enumerate(self.case.script)
@@ -421,20 +412,20 @@ class Judge:
 
     def hides(self) -> Outcome:
         found, line = self.process_ends(), self.line_with(self.text)
-        return _broken("output", line=_short(line)) if line else found
+        return _broken("output", line=short(line)) if line else found
 
     def as_empty(self) -> Outcome:
         self.finished()
         refused = any(line["error"] == "KeyError" for line in self.lines("refused"))
         if refused or any(map(KEY_ERROR.fullmatch, words(self.seen.output))):
             return _broken("key-error")
-        return _outcome("held", "no-message-needed", end=self.end)
+        return _held("no-message-needed", end=self.end)
 
     # ---- phrases: the end ----------------------------------------------------------------------
 
     def exits(self) -> Outcome:
         self.first("sends", "lifespan.startup.failed")
-        return _held(self.by_itself, "end", end=self.end)
+        return _either(self.by_itself, "end", end=self.end)
 
     def exit_status(self) -> Outcome:
         """Hold if a supervisor notices the failure; no specification speaks of the exit status.
@@ -442,22 +433,20 @@ class Judge:
         A server that ends by the signal that it was sent ends like that without a failure, too.
         """
         self.finished()
-        if self.seen.client:
-            raise NotJudged("no-exit-status")
         if self.seen.status is None:
-            raise NotJudged("end", end=self.end)
+            _skip("end", end=self.end)
         if self.seen.status in (0, -signal.SIGTERM):
-            return _outcome("unspecified", "end", end=self.way)
-        return _outcome("held", "noticed", way=self.way)
+            return _unspecified("end", end=self.way)
+        return _held("noticed", way=self.way)
 
     def gone(self) -> Outcome:
         self.finished()
-        return _held(self.seen.ended is not None, "end", end=self.end)
+        return _either(self.seen.ended is not None, "end", end=self.end)
 
     def was_stopped(self) -> None:
-        """Raise NotJudged if the process was not told to stop."""
+        """Raise NotJudged if the process was not stopped."""
         if self.seen.stopped is None:
-            raise NotJudged("not-stopped", end=self.end)
+            _skip("not-stopped", end=self.end)
 
     def process_ends(self) -> Outcome:
         self.was_stopped()
@@ -466,26 +455,26 @@ class Judge:
     def shutdown_once(self) -> Outcome:
         occupied = self.case.meanwhile[0].verb == "occupy"
         if occupied and not self.lines("called", "lifespan"):
-            raise NotJudged("port-in-use")
+            _skip("port-in-use")
         self.first("sent", "lifespan.startup.complete")
         if not occupied:
             self.was_stopped()
         for call in self.calls:
-            if self.own(call, "sent", "lifespan.startup.complete"):
-                cancelled = self.own(call, "cancelled")
+            if self.lines("sent", "lifespan.startup.complete", call=call):
+                cancelled = self.lines("cancelled", call=call)
                 if cancelled and clock(cancelled[0]) < (self.seen.stopped or 0):
-                    raise NotJudged("cancelled-before-stop")
-                count = len(self.own(call, "received", "lifespan.shutdown"))
+                    _skip("cancelled-before-stop")
+                count = len(self.lines("received", "lifespan.shutdown", call=call))
                 if count != 1:
                     return _broken("shutdown-times", count=count, end=self.end)
-        return _outcome("held", "shutdown-once", end=self.end)
+        return _held("shutdown-once", end=self.end)
 
     def no_request_after(self) -> Outcome:
         self.first("received", "lifespan.shutdown")
 
         def ends(request: Line) -> list[Line]:
             kinds = ("returned", "cancelled", "raised")
-            return [line for kind in kinds for line in self.own(request, kind)]
+            return [line for kind in kinds for line in self.lines(kind, call=request)]
 
         for shutdown in self.lines("received", "lifespan.shutdown"):
             time = clock(shutdown)
@@ -494,7 +483,7 @@ class Judge:
                     return _broken("request-after-shutdown")
                 if not any(clock(line) < time for line in ends(request)):
                     return _broken("request-during-shutdown", path=request["path"])
-        return _outcome("held", "no-request-at-shutdown")
+        return _held("no-request-at-shutdown")
 
     def no_connection_after(self) -> Outcome:
         """Hold if no connection was served while the application handled shutdown.
@@ -503,68 +492,66 @@ class Judge:
         specifications speak of the server.
         """
         self.first("received", "lifespan.shutdown")
-        if not self.seen.knocks:
-            raise NotJudged("no-port")
-        if "answered" in self.seen.knocks:
+        if "answered" in (self.seen.knocks or self.stop()):
             return _broken("answered-after-shutdown")
         if "unanswered" in self.seen.knocks:
-            return _outcome("unspecified", "connected-after-shutdown")
-        return _outcome("held", "refused-after-shutdown")
+            return _unspecified("connected-after-shutdown")
+        return _held("refused-after-shutdown")
 
     def waits(self) -> Outcome:
         since = clock(self.first("received", "lifespan.shutdown"))
         for call in self.lines("received", "lifespan.shutdown"):
-            if not self.own(call, "sends", "lifespan.shutdown.complete"):
+            if not self.lines("sends", "lifespan.shutdown.complete", call=call):
                 if (cut := self.cut(call, clock(call))) != NEVER:
                     return _broken("clean-up-cut", seconds=round(cut), way=self.way)
                 seconds = round(self.seen.last_action - since)
-                return _outcome("held", "waited-still", seconds=seconds)
-        return _outcome("held", "waited", end=self.end)
+                return _held("waited-still", seconds=seconds)
+        return _held("waited", end=self.end)
 
     def finishes(self) -> Outcome:
         self.first("sent", "lifespan.shutdown.complete")
-        return _held(self.lines("returned", "lifespan"), "end", end=self.end)
+        return _either(self.lines("returned", "lifespan"), "end", end=self.end)
 
     # ---- phrases: state ------------------------------------------------------------------------
 
     def app_state(self) -> Line:
         """Return the state of the first lifespan, as the application left it."""
         self.scope_state()
-        return self.own(self.first("kept"), "kept")[-1]
+        return self.lines("kept", call=self.first("kept"))[-1]
 
     def copies(self) -> Outcome:
         if self.seen.unusable:
-            raise NotJudged(self.seen.unusable.kind, **self.seen.unusable.parts)
+            raise NotJudged(self.seen.unusable)
         state, answers = self.app_state(), self.seen.answers
         begun = clock(self.first("sends", "lifespan.startup.complete"))
         bodies = [each.body for each in answers if each.sent > begun and each.body is not None]
         if not bodies:
-            raise NotJudged("no-request-answered")
+            _skip("no-request-answered")
         values = [line["ids"] for line in self.lines("kept")]
         fault = next(filter(None, (_fault_of_copy(body, state, values) for body in bodies)), "")
         changed = any(each.path.startswith("/append") for each in answers if each.body)
         if changed and not fault and bodies[-1]["state"].get("visitors") != ["Ada"]:
             fault = "change-lost"
-        return _held(not fault, fault or "copies")
+        return _either(not fault, fault or "copies")
 
     def late_key(self) -> Outcome:
         if "late" not in self.app_state()["state"]:
             self.stop()
         bodies = [each.body for each in self.seen.answers if each.path == "/late" and each.body]
         if not bodies:
-            raise NotJudged("no-request-answered")
+            _skip("no-request-answered")
         came = "late" in bodies[-1].get("state", {})
-        return _held(came, "late-key" if came else "no-late-key")
+        return _either(came, "late-key" if came else "no-late-key")
 
     def untouched(self) -> Outcome:
         kept, answers = self.app_state(), self.seen.answers
-        found = self.own(kept, "received", "lifespan.shutdown")
+        found = self.lines("received", "lifespan.shutdown", call=kept)
         if not found:
-            raise NotJudged("no-shutdown")
+            _skip("no-shutdown")
         if any(each.body and each.body.get("state_id") == kept["state_id"] for each in answers):
-            raise NotJudged("changed-by-requests")
+            _skip("changed-by-requests")
         same = all(found[0][key] == kept[key] for key in ("ids", "state_id"))
-        return _held(same, "state-at-shutdown", state=str(found[0]["state"]))
+        return _either(same, "state-at-shutdown", state=str(found[0]["state"]))
 
 
 def _fault_of_copy(body: Mapping[str, Any], state: Line, values: Sequence[Any]) -> str:

@@ -14,26 +14,24 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.server.client import Answer, Knock, Unusable
 from lifespec.conformance.server.process import Process, until
-from lifespec.conformance.unchecked import Unchecked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lifespec.conformance.cases import Action, Case
+    from lifespec.conformance.report import Fact
 
-__all__ = ["LIFESPAN", "REQUESTS", "START", "TIMEOUT", "Line", "Observation", "Player"]
+__all__ = ["LIFESPAN", "REQUESTS", "START", "TIMEOUT", "Line", "Observation", "Player", "steps"]
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")
-REQUESTS = ("http", "message", "websocket")  # the types of scopes of requests
+REQUESTS = ("http", "websocket")  # the types of scopes of requests
 TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
 HANGING = 5.0  # seconds for the end of a server whose application hangs: no rule requires it
-REST = 1.0  # seconds without news after which another case can begin beside this one
 BRIEF = 1.0  # seconds of `traffic`, and for a request that may not be answered
 POLL = 0.02  # seconds between two looks
 
@@ -45,15 +43,14 @@ class Observation:
     `lines` is the probe's log, `answers` has one for each request.  `stopped` is when the signal
     was sent, `last_action` when the suite last did something, `ended` when the process ended; None
     if it still ran `timeout` seconds later.  `left` are processes that it left behind.
-    `unusable` says why a connection could not be used as the case needs it.  `late` is True if
-    something was awaited in vain, perhaps because the machine is busy.  `client` is True for a test
-    client or an adapter, which raises to the code that uses it: `raised` is what it raised.
-    `demand` is the option by which the server refuses applications without lifespan support.
+    `unusable` says why a connection could not be used as the case needs it.  `demand` is the option
+    by which the server refuses applications without lifespan support.
     """
 
     case: Case
     spec: str = "asgi 2.0"
     timeout: float = TIMEOUT
+    demand: str = ""
     lines: list[Line] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     knocks: list[Knock] = field(default_factory=list)
@@ -64,37 +61,20 @@ class Observation:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     unusable: Fact | None = None
-    late: bool = False
-    client: bool = False
-    raised: str = ""
-    demand: str = ""
 
 
 class Player:
-    """Plays one case.  `cancelled` ends all waiting.
+    """Plays one case with a process, and writes into an observation.  `cancelled` ends all waits.
 
-    `longest` is the limit of a wait during which things happen, by default twice the timeout.
-    `rest` is called, perhaps often, when nothing is left to do but to wait.
+    A wait during which things happen ends after twice the timeout: a server may restart for ever.
     """
 
-    def __init__(
-        self,
-        command: Sequence[str],
-        case: Case,
-        timeout: float,
-        cancelled: threading.Event,
-        *,
-        longest: float = 0.0,
-        process: Callable[[Sequence[str], list[Any], int], Process] = Process,
-        rest: Callable[[], object] = lambda: None,
-    ) -> None:
-        self.case, self.timeout, self.cancelled, self.rest = case, timeout, cancelled, rest
-        self.longest = longest or 2 * timeout
-        script = [[action.verb, _argument(action)] for action in case.script]
-        self.process = process(command, script, case.workers)
-        self.process.cancelled = cancelled
-        hangs = any(action.verb == "hang" for action in case.script)
-        self.seen = Observation(case, timeout=min(timeout, HANGING) if hangs else timeout)
+    def __init__(self, process: Process, seen: Observation, cancelled: threading.Event) -> None:
+        self.process, self.seen, self.case = process, seen, seen.case
+        self.timeout, self.cancelled = seen.timeout, cancelled
+        if any(action.verb == "hang" for action in self.case.script):
+            seen.timeout = min(self.timeout, HANGING)
+        process.cancelled = cancelled
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
@@ -115,10 +95,7 @@ class Player:
             process.end()
             for client in self.clients:
                 client.join(HOLD)
-            seen.lines, seen.output = process.all_lines(), process.output
-            seen.raised = process.raised_to_caller
-        if process.flooded:
-            raise Unchecked(fact("flood"))
+            seen.lines, seen.output = process.lines(), process.output
         return seen
 
     @property
@@ -129,8 +106,7 @@ class Player:
     @property
     def running(self) -> bool:
         """Whether the process still runs, and the check goes on."""
-        stop = self.process.flooded or self.cancelled.is_set()
-        return self.process.status is None and not stop
+        return self.process.status is None and not self.cancelled.is_set()
 
     def patiently(self, done: Callable[[], object]) -> None:
         """Wait until something is done, as long as the server runs and things happen.
@@ -144,29 +120,22 @@ class Player:
             begun = begun if count else now
             last = now if lines != count else last
             count = lines
-            if lines and now - last > REST:
-                self.rest()
             timeout = self.timeout if lines else START
-            self.in_vain = now - last > timeout or now - begun > self.longest
+            self.in_vain = now - last > timeout or now - begun > 2 * self.timeout
             time.sleep(POLL)
 
     def outlive(self, seconds: float) -> None:
         """Wait for the end of the process, for at most so many seconds."""
-        began = time.monotonic()
-        if not until(lambda: not self.running, min(seconds, REST)):
-            self.rest()
-            until(lambda: not self.running, seconds - (time.monotonic() - began))
+        until(lambda: not self.running, seconds)
 
     def await_end(self) -> None:
-        """Wait for the end of the process if it was told to stop, or is to end by itself."""
+        """Wait for the end of the process if it was stopped, or is to end by itself."""
         seen = self.seen
         seen.last_action = time.monotonic()
-        waited = self.case.meanwhile[-1].verb == "wait" or (self.in_vain and not seen.stopped)
-        if not waited:
+        if self.case.meanwhile[-1].verb != "wait" and (seen.stopped or not self.in_vain):
             self.outlive(seen.timeout)
         seen.status = self.process.status
         seen.ended = None if seen.status is None else time.monotonic()
-        seen.late = self.in_vain or not (waited or seen.ended)
 
     # ---- the verbs of `meanwhile` --------------------------------------------------------------
 
@@ -176,7 +145,9 @@ class Player:
         answers: list[Answer] = []
 
         def answered() -> bool:
-            answers.append(self.process.request(action.text, self.timeout if before else BRIEF))
+            answers.append(
+                self.process.client.request(action.text, self.timeout if before else BRIEF)
+            )
             return answers[-1].body is not None
 
         self.patiently(answered)
@@ -185,25 +156,24 @@ class Player:
     def connect(self, action: Action) -> None:
         """Request a path on the connection that stays open, or on a WebSocket."""
         client = self.process.client
-        ask = client.keep if action.verb == "keep" else client.websocket
+        request = client.keep if action.verb == "keep" else client.websocket
         if not self.seen.unusable:
             try:
-                self.seen.answers.append(ask(action.text, self.timeout))
+                self.seen.answers.append(request(action.text, self.timeout))
             except Unusable as unusable:
                 self.seen.unusable = unusable.fact
 
     def traffic(self, _: Action) -> None:
         """Send requests for a second, answered or not."""
-        until(lambda: self.process.request("/", BRIEF) and not self.running, BRIEF)
+        until(lambda: self.process.client.request("/", BRIEF) and not self.running, BRIEF)
 
     def knock(self, _: Action) -> None:
         """Connect to the port, and send a request."""
-        if found := self.process.knock(BRIEF):
-            self.seen.knocks.append(found)
+        self.seen.knocks.append(self.process.client.knock(BRIEF))
 
     def open(self, action: Action) -> None:
         """Send a request, and wait until the application holds it."""
-        client = threading.Thread(target=self.process.request, args=(action.text, HOLD))
+        client = threading.Thread(target=self.process.client.request, args=(action.text, HOLD))
         client.start()
         self.clients.append(client)
         self.patiently(lambda: self.noted("holds"))
@@ -249,8 +219,12 @@ _VERBS: dict[str, Callable[[Player, Action], object]] = {
 }
 
 
+def steps(script: Sequence[Action]) -> list[Any]:
+    """Return a script as the probe plays it: verbs with their arguments."""
+    return [[action.verb, _argument(action)] for action in script]
+
+
 def _argument(action: Action) -> Any:
-    """Return the argument of a step of the probe."""
     of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
     of |= {"state": dict(action.keys), "wait": action.seconds, "throw": action.text}
     return of.get(action.verb)

@@ -1,9 +1,9 @@
-"""An application that plays a script and writes down what it sees.  It stands alone.
+"""An application that plays a script and logs what it sees.  This file is self-contained.
 
-A copy of this file lies in a folder of its own, where the server under test imports it.  Beside
-it lie `script.json`, a list of steps that its lifespan plays, and `log.jsonl`, to which it adds
-a line for each thing that happens.  Where it waits for a word it waits for a file there: `go1`,
-`go2`, … at each pause, and `release` where it holds a request.
+A copy is in a folder of its own, where the server under test imports it, with `script.json`, a list
+of steps that its lifespan plays, and `log.jsonl`, to which it adds a line for each thing that
+happens.  It continues when a file appears there: `go1`, `go2`, … at each pause, and `release` if it
+holds a request.
 
 Standard library only, on any Python from 3.8 on, asyncio or trio.
 """
@@ -33,31 +33,32 @@ __all__ = ["Failure", "app"]
 
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
-POLL = 0.01  # seconds between two looks at a file: whatever the event loop, this works in it
-REQUESTS = ("http", "message", "websocket")
+POLL = 0.01  # seconds between two looks at a file, which works in any event loop
+REQUESTS = ("http", "websocket")
 PLAIN = (str, bool, int, float, type(None))
 
 calls = itertools.count(1)
-numbers: dict[int, itertools.count[int]] = {}  # of each process: it may have been forked
-namespaces: dict[int, Any] = {}  # the state that a lifespan of this process was offered
+states: dict[int, Any] = {}  # of each lifespan of this process
 
 
 class Failure(Exception):
-    """What a script raises."""
+    """The exception of a script."""
+
+
+def here() -> dict[str, int]:
+    """Return process, thread and event loop."""
+    return {"pid": os.getpid(), "thread": threading.get_ident(), "loop": loop()}
 
 
 def note(kind: str, call: int, **facts: object) -> None:
     """Add a line to the log, whole or not at all."""
-    pid = os.getpid()
-    number = next(numbers.setdefault(pid, itertools.count(1)))
-    where = {"pid": pid, "thread": threading.get_ident(), "loop": loop()}
-    line = {"n": number, "time": time.monotonic(), **where, "call": call, "kind": kind, **facts}
+    line = {"time": time.monotonic(), **here(), "call": call, "kind": kind, **facts}
     with LOG.open("ab", buffering=0) as file:
         file.write(json.dumps(line).encode() + b"\n")
 
 
 def trio() -> Any:
-    """Return trio where its loop runs this, else None."""
+    """Return trio if its loop runs this, else None."""
     module: Any = sys.modules.get("trio")
     try:
         return module and module.lowlevel.current_trio_token() and module
@@ -75,7 +76,7 @@ def loop() -> int:
 
 
 def shape(value: Any, depth: int = 6) -> Any:
-    """Return a value as JSON; what JSON does not have is an object with the key "!"."""
+    """Return a value as JSON; a value of another type is an object with the key "!"."""
     if type(value) in PLAIN:
         return value
     if depth and type(value) is list:
@@ -89,8 +90,8 @@ def shape(value: Any, depth: int = 6) -> Any:
     return {"!": type(value).__name__, "repr": repr(value)[:200]}
 
 
-def held(scope: Any) -> dict[str, Any]:
-    """Return what a scope's state holds, and who it is."""
+def state_of(scope: Any) -> dict[str, Any]:
+    """Return the state of a scope, and the identities of its values and of the state itself."""
     if "state" not in scope:
         return {}
     state = scope["state"]
@@ -99,19 +100,19 @@ def held(scope: Any) -> dict[str, Any]:
 
 
 async def sleep(seconds: float) -> None:
-    """Sleep in whichever event loop runs this."""
+    """Sleep in the event loop that runs this."""
     module: Any = trio() or asyncio
     await module.sleep(seconds)
 
 
-async def word(name: str) -> None:
+async def file(name: str) -> None:
     """Wait until there is a file of that name."""
     while not (HERE / name).exists():
         await sleep(POLL)
 
 
-class Conversation:
-    """One call with the scope of a lifespan, and the script as it is played there."""
+class Call:
+    """One call with a lifespan scope, which plays the script."""
 
     def __init__(self, number: int, scope: Any, receive: Receive, send: Send) -> None:
         self.number, self.scope = number, scope
@@ -125,8 +126,8 @@ class Conversation:
         note(kind, self.number, step=self.step, **facts)
 
     async def play(self) -> Any:
-        """Play each step; return what the last one returns."""
-        namespaces[self.number] = self.scope.get("state")
+        """Play each step; return the value of the last one."""
+        states[self.number] = self.scope.get("state")
         value = None
         for self.step, (verb, argument) in enumerate(json.loads(SCRIPT.read_text("utf-8"))):
             self.note("plays", type=verb)
@@ -138,11 +139,11 @@ class Conversation:
         event = await self._receive()
         kind = event.get("type") if isinstance(event, Mapping) else None
         seen = {"type": kind if isinstance(kind, str) else "", "event": shape(event)}
-        self.note("received", by=by, **seen, **held(self.scope))
+        self.note("received", by=by, **seen, **state_of(self.scope))
         return event
 
     async def send(self, event: Any, by: str = "") -> None:
-        """Send an event; let the server's refusal through, as applications do."""
+        """Send an event; let an exception of the server through, as applications do."""
         kind = event.get("type", "") if isinstance(event, dict) else ""
         self.note("sends", by=by, type=kind, event=event)
         try:
@@ -154,8 +155,8 @@ class Conversation:
         self.note("sent", by=by, type=kind, event=event)
 
     async def attempt(self, event: Any) -> None:
-        """Send an event, and go on whatever comes of it."""
-        with suppress(Exception):  # it stands in the log
+        """Send an event, and continue whether send raises or not."""
+        with suppress(Exception):  # it is in the log
             await self.send(event)
 
     async def converse(self, _: object) -> None:
@@ -166,10 +167,10 @@ class Conversation:
             await self.send({"type": f"{kind}.complete"})
 
     async def keep(self, keys: dict[str, Any]) -> None:
-        """Put keys into the state, where there is one."""
+        """Put keys into the state, if there is one."""
         if "state" in self.scope:
             self.scope["state"].update(keys)
-        self.note("kept", **held(self.scope))
+        self.note("kept", **state_of(self.scope))
 
     async def fail(self, text: str) -> NoReturn:
         """Raise an exception."""
@@ -184,15 +185,11 @@ class Conversation:
         return value
 
     async def listen(self, _: object) -> None:
-        """Let a task of its own wait for an event, which may outlive the call."""
-
-        async def child() -> None:
-            await self.receive(by="child")
-
-        await self.spawn(child)
+        """Start a task that waits for an event, and may outlive the call."""
+        await self.spawn(lambda: self.receive(by="child"))
 
     async def later(self, event: Any) -> None:
-        """Let a task of its own send an event when the call is over."""
+        """Start a task that sends an event when the call is over."""
 
         async def child() -> None:
             while not self.over:
@@ -202,7 +199,7 @@ class Conversation:
         await self.spawn(child)
 
     async def spawn(self, child: Callable[[], Awaitable[None]]) -> None:
-        """Begin a task of its own, and let it run until it waits."""
+        """Start a task, and let it run until it waits."""
 
         async def play() -> None:
             with suppress(Exception):
@@ -216,34 +213,27 @@ class Conversation:
 
 
 STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
-    "receive": Conversation.receive,
-    "send": Conversation.send,
-    "try": Conversation.attempt,
-    "converse": Conversation.converse,
-    "state": Conversation.keep,
+    "receive": Call.receive,
+    "send": Call.send,
+    "try": Call.attempt,
+    "converse": Call.converse,
+    "state": Call.keep,
     "wait": lambda _, seconds: sleep(seconds),
-    "pause": lambda call, _: word(f"go{next(call.pauses)}"),
-    "hang": lambda _, __: word("the word that nobody says"),
-    "raise": Conversation.fail,
-    "throw": Conversation.throw,
-    "listen": Conversation.listen,
-    "later": Conversation.later,
-    "return": Conversation.give,
-    "give": Conversation.give,
+    "pause": lambda call, _: file(f"go{next(call.pauses)}"),
+    "hang": lambda _, __: file("never"),
+    "raise": Call.fail,
+    "throw": Call.throw,
+    "listen": Call.listen,
+    "later": Call.later,
+    "return": Call.give,
+    "give": Call.give,
 }
 
 
-def asked(scope: Any) -> Any:
-    """Return the path of a request or message, and what follows "?" there."""
-    return (scope["path"] if "path" in scope else scope.get("payload", b"").decode()).split("?")
-
-
 async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
-    """Answer a request with what it sees; its path may ask for more than a look."""
-    path, *query = asked(scope)
-    name, *words = path.strip("/").split("/")
-    before = held(scope)
-    state = scope.get("state", {})
+    """Answer a request with what it sees; its path can change the state or hold the request."""
+    name, *words = scope["path"].strip("/").split("/")
+    before, state = state_of(scope), scope.get("state", {})
     if name == "set":
         state[words[0]] = words[1]
     elif name == "append" and words[0] in state:
@@ -252,13 +242,9 @@ async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
         scope["state"] = {}
     elif name == "hold":
         note("holds", number, type=scope["type"])
-        await word("release")
-    here = {"pid": os.getpid(), "thread": threading.get_ident(), "loop": loop()}
-    offered = [id(each) for each in namespaces.values() if each is not None]
-    seen = {"probe": HERE.name, **here, **before, "offered": offered}
-    if scope["type"] == "message":
-        note("answered", number, type="message", query=query, body=seen)
-        return await send({"type": "message.ack"})
+        await file("release")
+    offered = [id(each) for each in states.values() if each is not None]
+    seen = {"probe": HERE.name, **here(), **before, "offered": offered}
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})
@@ -271,25 +257,25 @@ async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
 
 
 async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
-    """Do what a scope of this type asks for."""
+    """Play the script for a lifespan scope, answer a request, and raise for another scope."""
     kind = scope["type"]
-    if kind == "lifespan":
-        conversation = Conversation(number, scope, receive, send)
-        try:
-            return await conversation.play()
-        finally:
-            conversation.over = True
     if kind in REQUESTS:
         return await answer(number, scope, receive, send)
-    raise Failure(f"no {kind!r} here")
+    if kind != "lifespan":
+        raise Failure(f"no {kind!r} here")
+    call = Call(number, scope, receive, send)
+    try:
+        return await call.play()
+    finally:
+        call.over = True
 
 
 async def app(scope: Any, receive: Receive, send: Send) -> Any:
-    """Take part in whatever the server calls for, and note how the call ended."""
+    """Note each call and how it ended."""
     number = next(calls)
     kind = scope.get("type")
-    what = {"path": asked(scope)[0]} if kind in REQUESTS else {"scope": shape(scope)}
-    note("called", number, type=kind, **what, **held(scope))
+    what = {"path": scope["path"]} if kind in REQUESTS else {"scope": shape(scope)}
+    note("called", number, type=kind, **what, **state_of(scope))
     try:
         value = await respond(number, scope, receive, send)
     except BaseException as error:
@@ -300,10 +286,5 @@ async def app(scope: Any, receive: Receive, send: Send) -> Any:
     return value
 
 
-def imported() -> None:
-    """Note that a server has imported this; without a script nobody asked for a note."""
-    if SCRIPT.exists():
-        note("imported", 0)
-
-
-imported()
+if SCRIPT.exists():  # a server has imported this
+    note("imported", 0)

@@ -1,13 +1,12 @@
 """The process of the server under test: started with the probe, observed, stopped and ended.
 
-A copy of the probe, its script and its log lie in a folder of the process.  All that the server
-started is ended with it: its process group, and whatever has the folder's name in its environment.
+The probe, its script and its log are in a folder of the process.  All that the server started is
+ended with it: its process group, and each process that has the folder's name in its environment.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import itertools
 import json
 import os
@@ -17,7 +16,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -25,27 +23,25 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance.report import fact
-from lifespec.conformance.server.client import Answer, Client, Knock
-from lifespec.conformance.unchecked import Unchecked
+from lifespec.conformance.report import Unchecked, fact
+from lifespec.conformance.server.client import Client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
-__all__ = ["ENDING", "Process", "adopt_orphans", "until"]
+__all__ = ["ENDING", "Process", "leaving_none", "until"]
 
-MARK = "LIFESPEC_CASE"  # the variable that has the folder's name
+CASE, RUN = "LIFESPEC_CASE", "LIFESPEC_RUN"  # variables that mark what a case and a command start
 PROC = Path("/proc")
 POLL = 0.01  # seconds between two looks at a file or a process
 ENDING = 10.0  # seconds until a killed process is gone
-KEPT, FLOOD = 200_000, 8_000_000  # bytes of output that are kept, and that end a case
+KEPT = 200_000  # bytes of output
 PORTS = range(10240, 32768)  # below those that systems give to outgoing connections
-SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of Linux
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
 PLACES = re.compile(r"\{(\w+)\}")
 
-_ports: set[int] = set()  # in use by processes of this check
+_next = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  another one in each check
 
 
 def until(done: Callable[[], object], limit: float) -> bool:
@@ -62,17 +58,15 @@ class Process:
     """A server with the probe as its application, as a context manager.
 
     `command` has the placeholders {app} and {port}, and perhaps {workers}; `script` is what the
-    probe plays in its lifespan.  A subclass may start something else beside it, or deliver requests
-    in another way.
+    probe plays in its lifespan.
     """
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
-        self.command, self.script = command, script
+        self.command, self.script, self.workers = command, script, workers
         self.port = _free_port()
-        self.places: dict[str, object] = {"port": self.port, "workers": workers}
-        self.cancelled = threading.Event()  # set: no answer is awaited any more
-        self._output, self._read = bytearray(), 0
-        self._lines, self._position, self._lock = list[dict[str, Any]](), 0, threading.Lock()
+        self.cancelled = threading.Event()  # set if no answer is awaited any more
+        self._output = bytearray()
+        self._lines, self._position = list[dict[str, Any]](), 0
         self._pauses = itertools.count(1)
 
     def __enter__(self) -> Self:
@@ -87,10 +81,8 @@ class Process:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            self.end()
-        finally:
-            self.clean()
+        self.end()
+        self.clean()
 
     def start(self) -> None:
         """Start the server; raise Unchecked if there is no such program."""
@@ -100,8 +92,8 @@ class Process:
         (self.folder / "temporary").mkdir()
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        own |= {MARK: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
-        places = self.places | {"app": "lifespec_probe:app"}
+        own |= {CASE: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
+        places = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
         command = [PLACES.sub(lambda at: str(places.get(at[1], at[0])), w) for w in self.command]
         try:
             self.process = subprocess.Popen(
@@ -121,11 +113,10 @@ class Process:
         self._reader.start()
 
     def _read_output(self) -> None:
-        """Read the output, keep the beginning, and stop where there is too much."""
+        """Read the output, and keep the beginning."""
         stream: Any = self.process.stdout
         with stream:
-            while not self.flooded and (part := os.read(stream.fileno(), 65536)):
-                self._read += len(part)
+            while part := os.read(stream.fileno(), 65536):
                 self._output += part[: KEPT - len(self._output)]
 
     @property
@@ -134,47 +125,18 @@ class Process:
         return ESCAPES.sub("", self._output.decode("utf-8", "replace"))
 
     @property
-    def flooded(self) -> bool:
-        """Whether the server wrote more than is read."""
-        return self._read >= FLOOD
-
-    @property
     def status(self) -> int | None:
         """The exit status; None while the process runs."""
         return self.process.poll()
 
-    @property
-    def raised_to_caller(self) -> str:
-        """What was raised to the code that started the application; a server has no such code."""
-        return ""
-
     def lines(self) -> list[dict[str, Any]]:
         """Return what the probe has noted so far."""
-        with self._lock, contextlib.suppress(FileNotFoundError), self.log.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), self.log.open("rb") as file:
             file.seek(self._position)
             whole = file.read().rpartition(b"\n")
-            self._lines += map(_parsed, whole[0].splitlines())
+            self._lines += map(json.loads, whole[0].splitlines())
             self._position += len(whole[0]) + len(whole[1])
         return self._lines
-
-    def all_lines(self) -> list[dict[str, Any]]:
-        """Return what the probe has noted in the end; raise Unchecked if a line is missing."""
-        lines = self.lines()
-        if self.log.exists() and self.log.stat().st_size > self._position:
-            raise Unchecked(fact("log-cut"))
-        for pid in {line["pid"] for line in lines}:
-            numbers = sorted(line["n"] for line in lines if line["pid"] == pid)
-            if numbers != list(range(1, len(numbers) + 1)):
-                raise Unchecked(fact("log-cut"))
-        return lines
-
-    def request(self, path: str, limit: float) -> Answer:
-        """Let a client request a path."""
-        return self.client.request(path, limit)
-
-    def knock(self, limit: float) -> Knock | None:
-        """Let a client connect to the port of the server; None if it has none of its own."""
-        return self.client.knock(limit)
 
     def go(self) -> None:
         """Let the probe continue after its pause."""
@@ -190,7 +152,7 @@ class Process:
 
     def left(self) -> set[int]:
         """Return the processes that the server started and that run without it."""
-        return _marked(str(self.folder)) - {self.process.pid}
+        return _marked(CASE, self.folder) - {self.process.pid}
 
     def end(self) -> None:
         """End every process, and wait for the rest of the output."""
@@ -203,49 +165,43 @@ class Process:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.poll()
-        return not _kill(_marked(str(self.folder)))
+        return not _kill(_marked(CASE, self.folder))
 
     def clean(self) -> None:
-        """Remove the folder, and give the port back."""
+        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        _ports.discard(self.port)
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    """Return a line of the log; raise Unchecked if another program wrote into it."""
-    with contextlib.suppress(ValueError):
-        found = json.loads(line)
-        if isinstance(found, dict):
-            return found
-    raise Unchecked(fact("log-damaged", line=repr(line[:80])))
 
 
 def _free_port() -> int:
-    """Return a port on which no program listens, and that no other case uses."""
-    first = random.randrange(len(PORTS))  # noqa: S311  two checks at once begin at different ports
-    for port in itertools.chain(PORTS[first:], PORTS[:first]):
+    """Return a port on which no program listens, and that no other case of this check uses."""
+    for number in itertools.islice(_next, len(PORTS)):
         with socket.socket() as listener, contextlib.suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            if port not in _ports:
-                _ports.add(port)
-                return port
+            listener.bind(("127.0.0.1", port := PORTS[number % len(PORTS)]))
+            return port
     raise Unchecked(fact("no-port-free"))
 
 
-def _marked(mark: str) -> set[int]:
-    """Return the processes that have this mark in their environment; none without /proc."""
-    wanted = f"{MARK}={mark}\0".encode()
-    return {pid for pid in _processes() if wanted in _content(f"{PROC}/{pid}/environ")}
+@contextlib.contextmanager
+def leaving_none() -> Iterator[None]:
+    """End each process that is started meanwhile and keeps its environment, in any session."""
+    mark = os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
+    try:
+        yield
+    finally:
+        del os.environ[RUN]
+        until(lambda: not _kill(_marked(RUN, mark)), ENDING)
 
 
-def _processes() -> Iterator[int]:
+def _marked(variable: str, value: object) -> set[int]:
+    """Return the processes that started with this in their environment; none without /proc."""
+    wanted = f"{variable}={value}\0".encode()
     names = os.listdir(PROC) if PROC.is_dir() else ()  # noqa: PTH208  Path objects cost time here
-    return (int(name) for name in names if name.isdigit())
+    return {int(name) for name in names if name.isdigit() and wanted in _environment(name)}
 
 
-def _content(path: str) -> bytes:
-    """Return a file of a process, which may be gone or another user's."""
-    with contextlib.suppress(OSError), open(path, "rb", buffering=0) as file:  # noqa: PTH123
+def _environment(pid: str) -> bytes:
+    """Return the environment of a process, which may be gone or another user's."""
+    with contextlib.suppress(OSError), open(f"{PROC}/{pid}/environ", "rb") as file:  # noqa: PTH123
         return file.read()
     return b""
 
@@ -257,34 +213,4 @@ def _kill(pids: Iterable[int]) -> bool:
         found = True
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
-    return found
-
-
-@contextlib.contextmanager
-def adopt_orphans() -> Iterator[None]:
-    """On Linux, become the parent of processes whose own has ended; kill those that are left.
-
-    So a process is found that has left its group and has another environment.  This concerns all
-    children of this process: it is for the command, not for a test run.
-    """
-    if sys.platform != "linux":
-        yield
-        return
-    before, prctl = _descendants(), ctypes.CDLL(None).prctl
-    prctl(SUBREAPER, 1, 0, 0, 0)
-    try:
-        yield
-    finally:
-        until(lambda: not _kill(_descendants() - before), ENDING)
-        prctl(SUBREAPER, 0, 0, 0, 0)
-
-
-def _descendants() -> set[int]:
-    """Return the processes that run and descend from this one."""
-    stats = ((pid, _content(f"{PROC}/{pid}/stat").rpartition(b") ")[2]) for pid in _processes())
-    parents = {pid: int(stat.split()[1]) for pid, stat in stats if stat and stat[:1] != b"Z"}
-    found, more = set[int](), {os.getpid()}
-    while more:
-        more = {pid for pid, parent in parents.items() if parent in more}
-        found |= more
     return found
