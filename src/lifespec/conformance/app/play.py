@@ -20,6 +20,7 @@ from lifespec import validate
 from lifespec.conformance.app.loops import Asyncio, Trio
 from lifespec.conformance.cases import scope_of
 from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.text import Words
 from lifespec.conformance.words import cut, shown
 from lifespec.testing import facts, trace
 
@@ -45,8 +46,7 @@ class SendRefused(Exception):
     """The server of the suite refused what the application sent; `fact` says why."""
 
     def __init__(self, why: Fact) -> None:
-        parts = [each for each in why.parts.values() if isinstance(each, str)]
-        super().__init__(" ".join([why.kind, *parts]))  # for the application's own log
+        super().__init__(Words().say(why))  # for the application's own log
         self.fact = why
 
 
@@ -444,7 +444,8 @@ class Call:
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":
-            self.note("raised", type(error).__name__, seen.error.text if seen.error else "")
+            text = seen.error.text if seen.error and not isinstance(error, SendRefused) else ""
+            self.note("raised", type(error).__name__, text)  # a refusal is drawn above
         self._change()
 
     def is_late(self) -> bool:
