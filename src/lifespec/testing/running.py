@@ -135,12 +135,12 @@ class Running:
         __tracebackhide__ = True
         if self.violations:
             raise ViolationsFound(self._summary(), self.violations)
-        remarks = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
-        for sentence in (*remarks, *self._left):
+        sentences = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
+        for sentence in (*sentences, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
     def _explained(self, failure: LifespanFailed) -> LifespanFailed:
-        """Leave out of a failure what a test's author has not written, and add a summary."""
+        """Remove the frames of lifespec from a failure, and add a summary."""
         cause = failure.__cause__
         if cause is not None:
             cause.__traceback__ = without_lifespec(cause.__traceback__)

@@ -1,8 +1,8 @@
 """Play the script of a case to an application, in real time, and keep all that was seen.
 
-The server that is played here obeys the tables of `lifespec.validate`.  It refuses what is no
-event, and what leads nowhere, by raising out of `send`.  Nothing else is raised into an
-application, and no verdict is given here: `judge` does that.
+The server that is played here follows the tables of `lifespec.validate`.  Its `send` raises for an
+unknown event and for one that changes no state; nothing else is raised into the application.
+`judge` gives the verdicts.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Call:
             self.end("exited", error)
 
     async def play(self, script: Sequence[Action]) -> None:
-        """Carry out the lines of a script, as far as the application goes along."""
+        """Carry out the lines of a script until the application does not go on."""
         for action in script:
             self.watch.arm(self.limit)
             if not await _STEPS[action.verb](self, action):
@@ -228,7 +228,7 @@ class Call:
         return True
 
     async def wait_for(self, action: Action) -> bool:
-        """Wait until something is so, and else keep what the application is doing."""
+        """Wait for a condition; when the time is over, note what the application is doing."""
         word = action.text
         limit = min(self.limit, GRACE) if word == "end" else self.limit
         if await self.until(_REACHED[word], limit):
@@ -311,7 +311,7 @@ class Call:
             done.set()
 
     async def until(self, reached: Callable[[Call], bool], limit: float) -> bool:
-        """Wait until something is so, or until the time is over; return whether it is so."""
+        """Wait until a condition is true or the time is over; return whether it is true."""
         self.deadline = time.monotonic() + limit
         while not reached(self) and (seconds := self.deadline - time.monotonic()) > 0:
             await self.loop.wait(self.changed, seconds)
@@ -426,7 +426,7 @@ class Call:
         return observed
 
     def end(self, how: str, error: BaseException | None = None) -> None:
-        """Note how the call ended, unless that is known or no matter any more."""
+        """Note how the call ended, unless it is noted already or the script is over."""
         seen = self.seen
         if seen.ended or self.over:
             return

@@ -1,4 +1,4 @@
-"""Find what is checked, such as `module:attribute` names, and say as a fact why it is not there."""
+"""Find the application or middleware that is checked, such as `shop.main:app`."""
 
 from __future__ import annotations
 
