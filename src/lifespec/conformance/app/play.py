@@ -77,36 +77,36 @@ class Seen:
     startup: str = ""
     shutdown: str = ""
     reaction: str = ""
-    ended: str = ""
-    received: bool = False
-    asked: bool = False
-    obeyed: bool = True
+    ended: str = ""  # how the call ended: returned, raised, exited, cancelled
+    received: bool = False  # at least one event
+    asked: bool = False  # lifespan.shutdown was sent to it
+    obeyed: bool = True  # it ended in time when it was cancelled
     waited: str = ""
     doing: str = ""
     stack: tuple[facts.Place, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
-    sent: list[str] = field(default_factory=list)
-    message: str = ""
-    refused: list[Fact] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)  # types of events
+    message: str = ""  # of the last failed event
+    refused: list[Fact] = field(default_factory=list)  # why `send` raised
     broken: list[Broken] = field(default_factory=list)
     error: facts.Error | None = None
     caught: facts.Error | None = None
-    actor: str = ""
-    framework: str = ""
-    idle: bool = False
-    cost: float = 0.0
-    obstacle: Fact | None = None
-    exited: str = ""
-    wrong_key: str = ""
-    has_state: bool = False
-    rebound: bool = False
-    lingers: bool = False
+    actor: str = ""  # the module of the innermost application that acted last
+    framework: str = ""  # the installed package that has this module
+    idle: bool = False  # it waits for an event
+    cost: float = 0.0  # seconds of the processor
+    obstacle: Fact | None = None  # why nothing can be judged
+    exited: str = ""  # how its process ended by itself
+    wrong_key: str = ""  # of the state at the end, if one is not a str
+    has_state: bool = False  # the state has keys at the end
+    rebound: bool = False  # scope["state"] is another object at the end
+    lingers: bool = False  # its process did not end in time
     on_trio: bool = False
     entries: list[trace.Entry] = field(default_factory=list)
     leftovers: list[Fact] = field(default_factory=list)
     logged: list[Logged] = field(default_factory=list)
     marks: list[tuple[float, str]] = field(default_factory=list)
-    died: list[Fact] = field(default_factory=list)
+    died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
     unrun: list[Fact] = field(default_factory=list)
     compared: dict[tuple[str, str], Any] = field(default_factory=dict)
     complete: bool = False
