@@ -16,7 +16,7 @@ from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import Fact, Outcome, fact
-from lifespec.conformance.words import shown
+from lifespec.conformance.words import short_repr
 from lifespec.testing.facts import described
 from lifespec.validate import SPECS
 
@@ -122,7 +122,7 @@ def play(
     except Exception as error:
         raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
-        raise NotFound(fact("middleware-returned", value=shown(app)))
+        raise NotFound(fact("middleware-returned", value=short_repr(app)))
     call = play_case(app, case, spec, limit, loop, watch)
     sides = _Sides(probe, call)
     for each in expected(case, spec):

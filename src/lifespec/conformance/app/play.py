@@ -21,7 +21,7 @@ from lifespec.conformance.app.loops import Asyncio, Trio
 from lifespec.conformance.cases import scope_of
 from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.text import Words
-from lifespec.conformance.words import cut, shown
+from lifespec.conformance.words import cut, short_repr
 from lifespec.testing import facts, trace
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ class Call:
             await self.until(_REACHED["end"], min(self.limit, GRACE))
         self.seen.rebound = self.scope.get("state") is not self.live
         keys = (key for key in self.live or () if not isinstance(key, str))
-        self.seen.wrong_key = next(map(shown, keys), "")
+        self.seen.wrong_key = next(map(short_repr, keys), "")
         self.seen.has_state, self.seen.idle = bool(self.live), self.idle
         if self.seen.shutdown == "complete":
             self.seen.leftovers = await self.loop.running()
@@ -336,7 +336,7 @@ class Call:
     async def _awaitable(self) -> None:
         self.coroutine = self.app(self.scope, self._receive, self._send)
         if not hasattr(type(self.coroutine), "__await__"):
-            raise NoApplication(shown(self.coroutine))
+            raise NoApplication(short_repr(self.coroutine))
         await self.coroutine
 
     async def _receive(self) -> Any:
@@ -400,12 +400,12 @@ class Call:
         if not spec.failures:
             self._break("events-known", fact("sent-not-in-spec", event=kind), is_open=True)
         text = message.get("message", None if spec.needs_message else "")
-        self.seen.message = cut(text if isinstance(text, str) else shown(text))
+        self.seen.message = cut(text if isinstance(text, str) else short_repr(text))
         if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
             self.seen.caught = facts.described(error)
         if isinstance(text, str):
             return None
-        return self._break("message-is-text", fact("message-no-text", value=shown(text)))
+        return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))
 
     def _answered(self, kind: str, before: validate.State) -> None:
         """Note an answer, and how long it took."""
@@ -417,7 +417,7 @@ class Call:
             self.mark("serving")
             for key in self.live or ():
                 if not isinstance(key, str):
-                    self._break("state-keys-text", fact("key-at-startup", key=shown(key)))
+                    self._break("state-keys-text", fact("key-at-startup", key=short_repr(key)))
 
     def _break(self, rule: str, observed: Fact, *, is_open: bool = False) -> Fact:
         """Note that a message broke a rule; return what was observed."""
@@ -481,7 +481,7 @@ def _module(frame: Any) -> str:
 def _unknown(kind: object, message: object) -> Fact:
     """Return that there is no such event, and which one may have been meant."""
     if not isinstance(kind, str):
-        return fact("no-event", value=shown(message))
+        return fact("no-event", value=short_repr(message))
     known = [each.type for each in validate.EVENTS.values() if each.sender == "application"]
     if meant := difflib.get_close_matches(kind, known, n=1):
         return fact("unknown-event-but", event=cut(kind, 100), meant=meant[0])
