@@ -18,8 +18,9 @@ from lifespec_docs.facts import facts
 from lifespec_docs.tables import environment
 from lifespec_docs.views import tables
 from lifespec_docs.views.subjects import KEYS, slug
+from lifespec_pages.block import TRACEBACK
 from lifespec_pages.page import blocks
-from lifespec_pages.runner import TRACEBACK, run
+from lifespec_pages.runner import run
 from lifespec_pages.sandbox import Namespace
 
 __all__: list[str] = []

@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 from lifespec_pages import page
+from lifespec_pages.block import TRACEBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +34,6 @@ __all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
 HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
-TRACEBACK = "Traceback (most recent call last):"
 
 
 class folded_node(nodes.General, nodes.Element):
