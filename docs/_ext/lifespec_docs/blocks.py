@@ -1,4 +1,4 @@
-"""Renders what belongs to the blocks that pytest runs; nothing runs here.
+"""Render what belongs to the blocks that pytest runs; nothing runs here.
 
 `{output}` is what the block above prints, and `{output} zh` stands in its place on Chinese pages.
 `{check}` proves the statement above it, `{shown}` is a file, and `{folded} TITLE` unfolds. A page

@@ -38,7 +38,7 @@ class Entry:
 
 
 class Page(HTMLParser):
-    """Reads what can be searched for on a page."""
+    """Read the entries of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

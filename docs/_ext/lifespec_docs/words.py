@@ -70,7 +70,7 @@ def _merged(files: tuple[tuple[Path, int], ...]) -> gettext.NullTranslations:
 
 
 class UntranslatableTypes(SphinxTransform):
-    """Marks the names of fields, and the types that sphinx-autodoc-typehints wrote."""
+    """Keep names of fields, and types that sphinx-autodoc-typehints wrote, out of the catalogs."""
 
     default_priority = 9  # before Sphinx collects messages
 

@@ -1,4 +1,4 @@
-"""Finds the blocks of a page that run.
+"""Find the blocks of a page that run.
 
 A `python` or `pycon` block runs, and a `sh` block that is `{.real}`. Classes above a block:
 

@@ -159,7 +159,7 @@ def _edit(block: Block, difference: Difference) -> Edit:
 
 
 class Updates:
-    """Writes new outputs into the pages when all blocks have run."""
+    """Write new outputs into the pages when all blocks have run."""
 
     def __init__(self) -> None:
         self.pages: dict[str, list[Edit]] = {}

@@ -250,7 +250,7 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
 
 
 class _Traced(ast.NodeTransformer):
-    """Notes that an `assert` or a `with expect` ran."""
+    """Insert a note before each `assert` and each `with expect`, so that it is known which ran."""
 
     def __init__(self) -> None:
         self.lines: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Prints the unchanged paragraphs with a block or a rule below them that changed.
+"""Print the unchanged paragraphs with a block or a rule below them that changed.
 
 python -m lifespec_pages.review [REVISION]     from git alone; the revision is main if none is given
 """

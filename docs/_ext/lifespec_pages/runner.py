@@ -1,4 +1,4 @@
-"""Runs a block and compares what it prints with its page.
+"""Run a block and compare what it prints with its page.
 
 A program, a session or a check runs in this process, on the clock of `lifespec.testing`; a
 process in real time. The frames of a traceback are not compared, and its exception may stand

@@ -1,4 +1,4 @@
-"""Lets readers run and edit the programs of a page, each after those above it.
+"""Let readers run and edit the programs of a page, each after those above it.
 
 `make live` builds such a site. `files` writes what a browser loads; there `live.js` draws buttons
 and output, and `worker.js` starts Python.
