@@ -133,7 +133,7 @@ async def tasks(
 ) -> list[Fact]:
     """Return the tasks of this loop that still run and that belong to an application, sorted.
 
-    Those that have no place in the author's code are a library's, which ends them as it likes.
+    Those that have no place in the author's code are a library's, which has to end them.
     """
     running = asyncio.all_tasks()
     for _turn in range(2):  # a task that was cancelled in the last moment ends in the next

@@ -29,8 +29,8 @@ WIDTH = 96  # of a line about what happened
 NOTES = ("connect", "disconnect")  # what a program prints between the lines of a log
 
 
-def slug(name: str) -> str:
-    """Return a name as the page of a subject has it."""
+def page_name(name: str) -> str:
+    """Return the name of the page of a subject."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
@@ -42,7 +42,7 @@ def head(record: str, row: Row) -> Row:
         "name": name if known else row["name"],
         "variant": variant if known else "",
         "short": variant if variant and name == of else row["name"],
-        "page": f"{record}/{slug(of)}.md",
+        "page": f"{record}/{page_name(of)}.md",
     }
 
 
@@ -121,13 +121,13 @@ def choice(record: str) -> Row:
     rows = read(record)["subjects"]
     names = dict.fromkeys(row[KEYS[record]] for row in rows)
     kinds = {
-        kind: (title, [slug(row[KEYS[record]]) for row in rows if row.get("kind") == kind])
+        kind: (title, [page_name(row[KEYS[record]]) for row in rows if row.get("kind") == kind])
         for kind, title in KINDS.items()
     }
     return {
         "of": record,
         "kinds": {kind: (title, pages) for kind, (title, pages) in kinds.items() if pages},
-        "names": {slug(name): name for name in names},
+        "names": {page_name(name): name for name in names},
     }
 
 

@@ -175,7 +175,7 @@ def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
     startup, shutdown = judge.answers(seen)
-    if startup in (*judge.DECLINED, "refused"):
+    if startup in (*judge.ENDED, "refused"):
         return Fact("unsupported")
     if seen.startup != "complete":
         return Fact("does-not-start")
@@ -199,7 +199,7 @@ def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Rep
     if seen.shutdown == "complete" and not judge.stops(serving):  # it failed while it served
         seen = replace(serving, unrun=seen.unrun)
     how = judge.answers(seen)[0]
-    starts, supported = how == "complete", how not in judge.DECLINED
+    starts, supported = how == "complete", how not in judge.ENDED
     fails = any(each.fails() for each in report.findings)
     return replace(
         report,

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from lifespec.testing.facts import Error
     from lifespec.testing.leftovers import Logged
 
-__all__ = ["ANSWERS", "DECLINED", "LATE", "PHRASES", "advice_on", "answers", "ending", "findings"]
+__all__ = ["ANSWERS", "ENDED", "LATE", "PHRASES", "advice_on", "answers", "ending", "findings"]
 __all__ += ["lingers", "rows", "stops"]
 
 ANSWERS = ("complete", "failed")
-DECLINED = ("raised", "returned")
+ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
 LONG = 1.0  # seconds from which on a report says how long an answer took
 MOST = 3  # lines of a stack, lifespans that never ran
@@ -36,8 +36,8 @@ MOST = 3  # lines of a stack, lifespans that never ran
 def answers(seen: Seen) -> tuple[str, str]:
     """Return how an application answers startup, and how it answers shutdown."""
     caught = any(SendRefused.__name__ in each.kinds for each in seen.errors)
-    if seen.refused and (caught or seen.startup in DECLINED):
-        if seen.startup in (*DECLINED, "failed"):
+    if seen.refused and (caught or seen.startup in ENDED):
+        if seen.startup in (*ENDED, "failed"):
             return "refused", ""
         if seen.shutdown != "complete":
             return seen.startup, "refused"
@@ -96,7 +96,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
 def _answer(seen: Seen, phase: str, limit: float) -> Fact:
     """Return how it starts or stops."""
     how = answers(seen)[phase == "shutdown"]
-    late = " late" * (how in DECLINED and phase == "startup" and seen.received)
+    late = " late" * (how in ENDED and phase == "startup" and seen.received)
     if how + late not in _ANSWERS[phase]:
         return _overdue(seen, limit)
     kind, name = _ANSWERS[phase][how + late]
@@ -261,9 +261,9 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
         found = [*_advice_on_errors(seen)]
         early = how.endswith("early") and not found
         yield from [_advice("advise-crash", _BACKGROUND)] if early else found
-    if startup in DECLINED and seen.received:
+    if startup in ENDED and seen.received:
         yield _advice("advise-send-failed", _QUICKSTART)
-    elif startup in DECLINED and not seen.framework:
+    elif startup in ENDED and not seen.framework:
         key = seen.error and seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
         yield _advice("advise-scope", "write-middleware") if key else Fact("advise-find-lifespan")
     if stays:
@@ -365,7 +365,7 @@ def _answered(question: _Question) -> Outcome:
     answer = seen.startup if phase == "startup" else seen.shutdown
     if phase == "shutdown" and seen.startup != "complete":
         return Outcome("skip", Fact("does-not-start"))
-    if seen.refused and answer in DECLINED:
+    if seen.refused and answer in ENDED:
         if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
             return Outcome("broken", fact("shutdown-answered-with", event=seen.sent[-1]))
         return Outcome("skip", fact("had-refused", why=seen.refused[0]))

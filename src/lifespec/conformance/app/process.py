@@ -1,8 +1,8 @@
 """Processes: one that imports the target, and from it one for each case.
 
-So no case spoils the next, and nothing that a target does to its process does harm here.  A case is
-ended when its time is over, wherever it is: faulthandler writes down where, from a thread of its
-own, which also sees into a loop that is blocked by C code.
+So no case changes what the next one finds, and the target cannot change this process.  A case is
+ended when its time is over.  Then faulthandler writes its stack from a thread of its own, so that a
+loop that C code blocks has one, too.
 """
 
 from __future__ import annotations

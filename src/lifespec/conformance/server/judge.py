@@ -427,7 +427,7 @@ class Judge:
         return _either(self.by_itself, "end", end=self.end)
 
     def exit_status(self) -> Outcome:
-        """Hold if a supervisor notices the failure; no specification speaks of the exit status.
+        """Hold if a supervisor notices the failure; no specification mentions the exit status.
 
         A server that ends by the signal that it was sent ends like that without a failure, too.
         """
@@ -488,7 +488,7 @@ class Judge:
         """Hold if no connection was served while the application handled shutdown.
 
         The system completes connections to a listening socket even if the server accepts none; the
-        specifications speak of the server.
+        specifications are about the server.
         """
         self.first("received", "lifespan.shutdown")
         if "answered" in (self.seen.knocks or self.stop()):
