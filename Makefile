@@ -8,6 +8,7 @@ MEASURE = PYTHONPATH=src:tests $(RUN) tests/measure
 WITH_MUTMUT = PYTHONPATH=$$(echo build/mutation/lib/*/site-packages) $(RUN)
 ROW = $(if $(ONLY),"$(ONLY)")
 SRC_TESTS = $(wildcard tests/test_*.py $(foreach room,conformance limits mutants testing,tests/$(room)/test_*.py))
+PYODIDE = pyodide-314.0.7
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
 TARGETS := $(shell sed -n 's/^\([a-z]*\):.*/\1/p' Makefile) waiting frameworks middleware
 .PHONY: $(TARGETS) FORCE
@@ -82,8 +83,8 @@ build/%/complete: pyproject.toml .venv/complete
 	@rm -rf build/$*; $(RUN) -m venv --without-pip build/$*
 	@$(RUN) -m pip --quiet --quiet --disable-pip-version-check --python build/$*/bin/python install $(if $(filter release-tools,$*),--no-deps --require-hashes --requirement .ci/release.lock,--group $*) && touch $@
 build/live/complete: Makefile
-	@rm -rf build/live; mkdir -p build/live; cd build/live; npm pack --silent pyodide@314.0.7 >/dev/null; \
-		echo "$(PYODIDE_SHA512)  pyodide-314.0.7.tgz" | sha512sum --check --quiet && tar --extract --gzip --file pyodide-314.0.7.tgz
+	@rm -rf build/live; mkdir -p build/live; cd build/live; npm pack --silent $(subst -,@,$(PYODIDE)) >/dev/null; \
+		echo "$(PYODIDE_SHA512)  $(PYODIDE).tgz" | sha512sum --check --quiet && tar --extract --gzip --file $(PYODIDE).tgz
 	@touch $@
 .venv/complete: FORCE
 	@sh .ci/venv "$(PYTHON)"

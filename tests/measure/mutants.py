@@ -1,9 +1,9 @@
-"""Changes the files to copy in places drawn at random, and runs the pages after each change.
+"""Change the files to copy in places drawn at random, and run the pages after each change.
 
 python tests/measure/mutants.py [NUMBER [SEED]]
 
 The changes are those of mutmut.  The programs and checks of all pages run until the first one
-fails; a change that none of them notices is printed.  docs/matrix/mutants.json has the counts.
+fails; a change with which all of them pass is printed.  docs/matrix/mutants.json has the counts.
 """
 
 import difflib
