@@ -6,6 +6,7 @@ application lets the exception pass, or swallows it and goes on with its script.
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
 __all__ = [
@@ -50,8 +51,14 @@ class Said(NamedTuple):
 class Actor:
     """An application that plays its script, and keeps what it saw."""
 
-    def __init__(self, script: Script, *, swallows: bool = False) -> None:
-        self.script, self.swallows = script, swallows
+    def __init__(
+        self,
+        script: Script,
+        *,
+        swallows: bool = False,
+        pause: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0),
+    ) -> None:
+        self.script, self.swallows, self.pause = script, swallows, pause
         self.begun = 0
         self.heard: list[str] = []
         self.refused: list[tuple[int, str]] = []  # number of the action, and the rule named
@@ -66,11 +73,11 @@ class Actor:
         """Play the script."""
         try:
             await self._play(receive, send)
-        except asyncio.CancelledError:
-            self.facts.append(Said("cancelled"))
-            raise
         except Exception:
             self.facts.append(Said("raise"))
+            raise
+        except BaseException:
+            self.facts.append(Said("cancelled"))
             raise
         self.facts.append(Said("return"))
 
@@ -81,7 +88,7 @@ class Actor:
                 self.heard.append((await receive())["type"])
                 self.facts.append(Said("heard", self.heard[-1]))
             elif action == "pause":
-                await asyncio.sleep(0)
+                await self.pause()
             elif action == "raise":
                 raise Crash
             elif action != "return":
