@@ -6,6 +6,7 @@ server that is cancelled at each moment in tests/limits.
 
 import asyncio
 import collections
+import contextlib
 import contextvars
 import functools
 import logging
@@ -25,6 +26,7 @@ from lifespec.server import (
     Lifespan,
     LifespanUnsupported,
     ProtocolError,
+    ShutdownFailed,
     StartupFailed,
     StartupTimeout,
 )
@@ -197,6 +199,70 @@ def test_interrupted(
     with pytest.raises(KeyboardInterrupt):
         on.run(serve)
     assert (seen, lifespan.phase, lifespan.outcome) == (["goes on"], "ended", outcome)
+
+
+def at_the_door(error: BaseException) -> Any:
+    """Make an application whose call exits."""
+
+    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        raise error
+
+    return app
+
+
+WARM, COLD = ("receive", STARTED), ("receive", NOT_STARTED)
+EXITS: dict[str, tuple[tuple[Any, ...] | None, str, float]] = {  # script, outcome and seconds
+    "at the door": (None, "crashed", 0),
+    "at once": ((), "crashed", 0),
+    "waiting": (("receive", 0.5), "crashed", 0.5),
+    "waiting, too late": (("receive", 60), "timed_out", 1),
+    "failed": (COLD, "failed", 0),
+    "failed and lingering": ((*COLD, 1), "failed", 1),
+    "running": ((*WARM, 1), "crashed", 1),
+    "running, in the same breath": (WARM, "crashed", 0),
+    "stopping": ((*WARM, "receive", 0.5), "crashed", 3.5),
+    "stopping, too late": ((*WARM, "receive", 60), "timed_out", 4),
+    "stopped": ((*WARM, "receive", STOPPED), "complete", 3),
+    "stopped and lingering": ((*WARM, "receive", STOPPED, 1), "complete", 4),
+    "stopped and receiving": ((*WARM, "receive", STOPPED, "receive"), "complete", 3),
+    "not stopped": ((*WARM, "receive", NOT_STOPPED), "failed", 3),
+}
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("phase", EXITS)
+@pytest.mark.parametrize("on", [OnAsyncio(), OnTrio()])
+def test_exits(on: Any, phase: str, error: BaseException, said: Any) -> None:
+    """Who runs the loop gets an exit of the application; the outcome stays what it was."""
+    script, outcome, seconds = EXITS[phase]
+    ended: list[float] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with contextlib.suppress(on.Cancelled):
+            await on.says(*script)(scope, receive, send)
+        raise error
+
+    called = at_the_door(error) if script is None else app
+    lifespan = on.Lifespan(called, startup_timeout=1, shutdown_timeout=1, strict=True)
+
+    async def serve() -> None:
+        try:
+            async with lifespan:
+                await on.sleep(3)
+        finally:
+            ended.append(on.now())
+
+    with pytest.raises(type(error)) as caught:
+        on.run(serve)
+    assert caught.value is error
+    assert (lifespan.outcome, lifespan.phase, ended) == (outcome, "ended", [seconds])
+    levels = [level for level, *_ in said()]
+    assert levels == ["ERROR"] * (outcome in ("timed_out", "failed"))  # the exit was not swallowed
+    if outcome == "crashed":
+        assert lifespan.error is error
+        with pytest.raises((ShutdownFailed, type(error))) as caught:
+            on.run(lifespan.shutdown)
+        assert str(caught.value) in ("", str(error))
 
 
 # ---- shutdown -------------------------------------------------------------------------------

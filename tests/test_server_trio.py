@@ -164,49 +164,23 @@ async def test_a_receive_loop_of_the_call_ends_at_once() -> None:
 # ---- exits ----------------------------------------------------------------------------------
 
 
-async def out_of_a_nursery(error: BaseException) -> None:
-    """Raise something as a nursery does: in a group, beside what else was raised."""
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(says(ValueError()), None, None, None)
-        raise error
-
-
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
-@pytest.mark.parametrize("nursery", [False, True])
-@pytest.mark.parametrize("body", [0, 60])
-@pytest.mark.parametrize(
-    ("script", "seconds"),
-    [
-        ([], {0: 0, 60: 0}),
-        (["receive", STARTED, 1], {0: 1, 60: 1}),
-        (["receive", STARTED, "receive", 1], {0: 1, 60: 61}),
-    ],
-)
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
 @on_trio
-async def test_exits(
-    *,
-    script: list[Any],
-    seconds: dict[int, int],
-    body: int,
-    nursery: bool,
-    error: BaseException,
-    said: Any,
-) -> None:
-    """SystemExit and KeyboardInterrupt of an application end the body, and go on bare."""
+async def test_exits_out_of_a_nursery(error: BaseException, said: Any) -> None:
+    """In a group beside what else was raised; it goes on bare."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await says(*script)(scope, receive, send)
-        if nursery:
-            await out_of_a_nursery(error)
-        raise error
+        await says("receive", STARTED, 1)(scope, receive, send)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(says(ValueError()), None, None, None)
+            raise error
 
     lifespan = Lifespan(app)
     with pytest.raises(type(error)) as caught:
         async with lifespan:
-            await trio.sleep(body)
-    assert caught.value is error
-    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
-    assert (trio.current_time(), said()) == (seconds[body], [])
+            await trio.sleep(60)
+    assert caught.value is lifespan.error is error
+    assert (lifespan.outcome, trio.current_time(), said()) == ("crashed", 1, [])
 
 
 # ---- the two libraries side by side -----------------------------------------------------------
