@@ -6,7 +6,8 @@ application lets the exception pass, or swallows it and goes on with its script.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Literal, NamedTuple
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Script",
     "below",
     "scripts",
+    "watched",
 ]
 
 Script = tuple[str, ...]
@@ -115,3 +117,21 @@ def scripts(size: int, begin: Script = ()) -> list[Script]:
         return []
     ended = [(*begin, end) for end in ENDS]
     return ended + [script for move in MOVES for script in scripts(size, (*begin, move))]
+
+
+@types.coroutine
+def watched(
+    call: Coroutine[Any, Any, None], on_thrown: Callable[[], object]
+) -> Generator[Any, Any, None]:
+    """Run a coroutine, and say when an exception is thrown into it, as a cancellation is."""
+    step, value = call.send, None
+    while True:
+        try:
+            future = step(value)
+        except StopIteration:
+            return
+        try:
+            step, value = call.send, (yield future)
+        except BaseException as error:
+            on_thrown()
+            step, value = call.throw, error
