@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Any, NamedTuple
 
+from actors import watched
 from lifespec import Lifespan
 from lifespec.testing.clock import VirtualLoop
 
