@@ -422,6 +422,10 @@ ENDED = "server sent lifespan.shutdown after the end of the call"
         ),
         ("started", f"{SENT} before startup was received [answers-in-order]"),
         (
+            "started shutdown",
+            "server sent lifespan.shutdown before startup was received [startup-sent]",
+        ),
+        (
             "startup more! started return",
             f"server refused {MORE} while starting [extra-keys-ignored]",
         ),
