@@ -378,18 +378,33 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     """Be an application that is not called."""
 
 
-@pytest.mark.parametrize("timeout", ["5", b"5", [5], 5j, True], ids=repr)
-def test_no_number_of_seconds(timeout: Any) -> None:
-    sentence = f"a timeout must be None or a number of seconds, got {timeout!r}"
-    with pytest.raises(TypeError, match=f"{re.escape(sentence)}$"):
-        Lifespan(application, startup_timeout=timeout)
+NO_NUMBER = "a timeout must be None or a number of seconds, got "
+NO_TIME = "a timeout must be None or at least 0 seconds, got "
+NO_MAPPING = "scope must be a mapping, got "
+NO_SCOPE = "scope must have the type 'lifespan' and no state yet, got "
 
 
-@pytest.mark.parametrize("timeout", [-1, float("nan")])
-def test_a_timeout_is_at_least_0(timeout: float) -> None:
-    with pytest.raises(ValueError, match=f"None or at least 0 seconds, got {timeout!r}$"):
-        Lifespan(application, grace=timeout)
-    with pytest.raises(OverflowError):  # no event loop has such a timer
+@pytest.mark.parametrize(
+    ("error", "sentence", "name", "value"),
+    [
+        *((TypeError, NO_NUMBER, "startup_timeout", each) for each in ("5", b"5", [5], 5j, True)),
+        *((ValueError, NO_TIME, "grace", each) for each in (-1, float("nan"))),
+        *((TypeError, NO_MAPPING, "scope", each) for each in ("x", 5, [("type", "lifespan")])),
+        (ValueError, NO_SCOPE, "scope", {}),
+        (ValueError, NO_SCOPE, "scope", {"type": "http"}),
+        (ValueError, NO_SCOPE, "scope", {"type": "lifespan", "state": {"a": 1}}),
+        (TypeError, "app must be callable, got ", "app", "app"),
+    ],
+)
+def test_arguments_that_are_refused(
+    error: type[Exception], sentence: str, name: str, value: Any
+) -> None:
+    with pytest.raises(error, match=f"^{re.escape(f'{sentence}{value!r}')}$"):
+        Lifespan(**{"app": application, name: value})
+
+
+def test_a_timeout_is_one_that_an_event_loop_has() -> None:
+    with pytest.raises(OverflowError):
         Lifespan(application, grace=10**400)
 
 
@@ -399,23 +414,6 @@ async def test_a_timeout_without_end(on: Any, seconds: float) -> None:
     timeouts = dict.fromkeys(("startup_timeout", "shutdown_timeout", "grace"), seconds)
     async with on.Lifespan(on.says("receive", 9e5, STARTED), **timeouts) as lifespan:
         assert lifespan.supported
-
-
-@pytest.mark.parametrize("scope", ["x", 5, [("type", "lifespan")]])
-def test_a_scope_is_a_mapping(scope: Any) -> None:
-    with pytest.raises(TypeError, match=f"^scope must be a mapping, got {re.escape(repr(scope))}$"):
-        Lifespan(application, scope=scope)
-
-
-@pytest.mark.parametrize("scope", [{}, {"type": "http"}, {"type": "lifespan", "state": {"a": 1}}])
-def test_a_scope_is_of_a_lifespan_and_has_no_state_yet(scope: Any) -> None:
-    with pytest.raises(ValueError, match="scope must have the type 'lifespan' and no state yet"):
-        Lifespan(application, scope=scope)
-
-
-def test_an_application_is_callable() -> None:
-    with pytest.raises(TypeError, match=r"^app must be callable, got 'app'$"):
-        Lifespan("app")  # type: ignore[arg-type]
 
 
 @both
