@@ -46,7 +46,7 @@ def test_the_report_names_the_cause(app: Any) -> None:
     assert [each for each in sentences if each not in text] == [], str(report)
     assert report.status == status
     chinese = render(report, "zh")
-    assert not any(word in chinese for word in ("does not", "within", " while ", "kept"))
+    assert not any(word in chinese for word in ("does not", "within", " while ", "kept")), chinese
 
 
 def test_a_place_is_a_file_and_a_line() -> None:
