@@ -444,8 +444,9 @@ class Call:
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":
-            text = seen.error.text if seen.error and not isinstance(error, SendRefused) else ""
-            self.note("raised", type(error).__name__, text)  # a refusal is drawn above
+            is_drawn = seen.error and SendRefused.__name__ in seen.error.kinds  # as the refusal
+            text = seen.error.text if seen.error and not is_drawn else ""
+            self.note("raised", type(error).__name__, text)
         self._change()
 
     def is_late(self) -> bool:
