@@ -274,7 +274,7 @@ def test_with_raises_a_violation_is_raised_at_once() -> None:
         ("asgi 2.0", None, {"asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}),
         ("amgi 1.0", None, {"amgi": {"version": "1.0", "spec_version": "1.0"}, "state": {}}),
         ("pagi 0.3", None, {"pagi": {**PAGI_03, "is_worker": 0}, "state": {}}),
-        ("pagi 0.3", 2, {"pagi": {**PAGI_03, "is_worker": 1, "worker_num": 2}, "state": {}}),
+        ("pagi 0.3", 1, {"pagi": {**PAGI_03, "is_worker": 1, "worker_num": 1}, "state": {}}),
     ],
 )
 def test_the_scope_of_a_specification_has_no_fault(
