@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,12 +13,11 @@ from lifespec.conformance.cases import Case
 from lifespec.conformance.server import play as playing
 from lifespec.conformance.server.play import Observation, Player, steps
 from lifespec.conformance.server.process import Process
+from sights import SERVER
 
 __all__: list[str] = []
 
 LIMIT = 30.0  # seconds; nothing here takes one
-SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
-SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
 
@@ -33,7 +32,7 @@ def case(script: list[str], meanwhile: list[str], workers: int = 1) -> Case:
 def play(
     script: list[str],
     meanwhile: list[str],
-    command: list[str] = SERVER,
+    command: Sequence[str] = SERVER,
     limit: float = LIMIT,
     **facts: Any,
 ) -> Observation:
@@ -43,7 +42,7 @@ def play(
 
 def player(
     of: Case,
-    command: list[str] = SERVER,
+    command: Sequence[str] = SERVER,
     limit: float = LIMIT,
 ) -> Player:
     """Return what plays a case with a server."""
