@@ -21,20 +21,19 @@ sys.path[:0] = [str(_HERE.parent / "src"), str(_HERE / "_ext")]
 
 from lifespec_docs.facts import facts
 
-# It says that matplotlib, which would draw cards, is missing.
+# Its import prints that matplotlib is missing, which draws preview images.
 with contextlib.redirect_stdout(None):
     importlib.import_module("sphinxext.opengraph")
 
-# A doctree has many objects and none is garbage: looking for it took a quarter of the time.
+# A doctree has many objects and none is garbage: collecting took a quarter of the time.
 gc.set_threshold(50_000, 20, 100)
 
 project = "lifespec"
 author = "the lifespec authors"
-# The inventory names it: other projects show it where they link here.
 _PYPROJECT = (_HERE.parent / "pyproject.toml").read_text(encoding="utf-8")
 _PROJECT = tomllib.loads(_PYPROJECT)["project"]
+# Other projects show the version where they link here.
 release = version = _PROJECT["version"]
-language = "en"
 
 extensions = [
     "myst_parser",
@@ -59,21 +58,15 @@ nitpick_ignore_regex = [
 warnings.filterwarnings("ignore", module="sphinx_autodoc_typehints", category=DeprecationWarning)
 # A message without a translation, or with a fuzzy one, is shown in English with a note.
 translation_progress_classes = "untranslated"
-gettext_compact = True  # the pages of a folder share a catalog
-gettext_uuid = False
 gettext_location = False
-gettext_allow_fuzzy_translations = False
 locale_dirs = ["../locales"]
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "substitution"]
 myst_heading_anchors = 3
-myst_links_external_new_tab = False
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
-typehints_fully_qualified = False
-always_document_param_types = False
 typehints_document_rtype_none = False
 
 html_theme = "furo"
@@ -144,23 +137,23 @@ def _public_signature(_app: Sphinx, function: Any, _bound: bool) -> None:  # noq
     signature = getattr(function, "__signature__", None)  # with defaults as written
     if not signature:
         return
-    shown = []
+    parameters = []
     for each in signature.parameters.values():
         default = repr(each.default)
         if default.isupper():
-            shown.append(each.replace(default=function.__globals__[default]))
+            parameters.append(each.replace(default=function.__globals__[default]))
         elif not default.startswith("lambda"):
-            shown.append(each)
-    function.__signature__ = signature.replace(parameters=shown)
+            parameters.append(each)
+    function.__signature__ = signature.replace(parameters=parameters)
 
 
 def _draw_facts(_app: Sphinx, config: Config) -> None:
-    """Give pages the facts, whose lists have the comma of their language."""
+    """Define the substitutions of the pages; their lists have the comma of the language."""
     config.myst_substitutions = facts("、" if config.language == "zh_CN" else ", ")
 
 
 def setup(app: Sphinx) -> None:
-    """Come before sphinx-autodoc-typehints, which then says nothing of it."""
+    """Connect the hooks: `_plain_dict` before sphinx-autodoc-typehints, which then adds no type."""
     app.connect("autodoc-before-process-signature", _public_signature, priority=600)
     app.connect("autodoc-process-docstring", _plain_dict, priority=400)
     app.connect("config-inited", _draw_facts)

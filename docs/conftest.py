@@ -1,4 +1,4 @@
-"""Lets pytest run the blocks of the pages."""
+"""Let pytest run the blocks of the pages."""
 
 from lifespec_pages.plugin import *  # noqa: F403  its hooks
 

@@ -1,15 +1,17 @@
-"""What holds for every test: programs a test needs, and that nothing skips where nothing may.
+"""What all tests share: programs that a test needs, and that CI lets no test skip.
 
 `@pytest.mark.needs("chromium")` skips a test, with a sentence, where that program is not found.
-A perl without the modules that PAGI's applications need is told apart.
+A perl without the modules that PAGI's applications need counts as missing.
 Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
-Whether the machine asks programs for colours or more warnings makes no difference to a test.
+Variables of the environment that turn on colours or warnings are removed.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
+import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -22,18 +24,16 @@ __all__: list[str] = []
 
 for name in LOUD:
     os.environ.pop(name, None)
-# What a shell starts in the background ignores Ctrl-C, and what nohup starts ignores the end of its
-# terminal; so would the programs that are to hear them.
+# A shell makes background processes ignore Ctrl-C, and nohup makes them ignore SIGHUP. The programs
+# that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
-# Real servers, type checkers, what measures, and what wants a processor for itself.
+# Real servers, type checkers, and measuring programs.
 SLOW = {"measure", "real", "typing"}
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
-# Coverage is of the tests of src alone, and without `every`, which would take four times as long.
-NOT_MEASURED = {"docs", "every", "measure"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
@@ -44,13 +44,26 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what only `make check` runs, and what counts for no coverage."""
+    """Mark the tests that only `make check` runs."""
     for item in items:
         folder = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else "docs"
         if folder in SLOW or SITE.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-        if folder in NOT_MEASURED:
-            item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Remove what processes had not finished to write of their coverage when they were killed."""
+    result = yield
+    for file in session.config.rootpath.glob("build/coverage/data.*"):
+        with contextlib.closing(sqlite3.connect(file)) as data:
+            try:
+                complete = data.execute("SELECT version FROM coverage_schema").fetchone()
+            except sqlite3.DatabaseError:
+                complete = None
+        if not complete:
+            file.unlink()
+    return result
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -74,7 +87,7 @@ def refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Look at what became of each test."""
+    """Check the report of each test."""
     report = yield
     refuse_skip(report)
     return report
@@ -82,7 +95,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Look at what became of each file: a whole module can skip."""
+    """Check the report of each file: a whole module can skip."""
     report = yield
     refuse_skip(report)
     return report
@@ -90,9 +103,9 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
-    """Give what the server has logged: level, sentence, whether with a traceback.
+    """Return what the server has logged: level, sentence, whether with a traceback.
 
-    No test leaves a record of a task destroyed, or of an exception nobody saw.
+    Afterwards asyncio has logged nothing, such as a destroyed task.
     """
 
     def records(name: str) -> list[tuple[str, str, bool]]:
@@ -105,6 +118,6 @@ def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[s
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, LoopFactory]:
-    """Run async tests on the virtual clock: a hang is a Deadlock; those in real, on a real one."""
+    """Run async tests on a virtual clock, where a hang is a Deadlock, except those in `real`."""
     real = HERE / "real" in item.path.parents
     return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}

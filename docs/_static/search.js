@@ -2,7 +2,7 @@
 "use strict";
 
 const Search = (() => {
-  // what a word in a field counts: of a page, and of a section
+  // the weight of a word in each field of a page, and of a section
   const OF_PAGE = { title: 4, keywords: 3, heading: 1, body: 1, code: 0.3 };
   const OF_SECTION = { heading: 2, body: 1, code: 0.2 };
   const BEGINNING = 0.5; // a longer word, and
@@ -119,8 +119,8 @@ const Search = (() => {
   };
   const neighbours = ({ all, words }, line) => {
     const rarity = (term) => (words.get(term)?.rarity ?? 0.2) * (HAN.test(term) ? 0.2 : 0.5);
-    const beside = all.slice(1).filter((term, at) => line.includes(` ${all[at]} ${term} `));
-    return beside.reduce((total, term) => total + 2 * rarity(term), 0);
+    const adjacent = all.slice(1).filter((term, at) => line.includes(` ${all[at]} ${term} `));
+    return adjacent.reduce((total, term) => total + 2 * rarity(term), 0);
   };
   const longest = ({ all }, line) => {
     let [start, most] = [0, 0];
@@ -133,11 +133,11 @@ const Search = (() => {
   const ofSection = (section, query, index, at) => {
     const { heading, body } = section.fields;
     const { total, share } = score(query.words, section.fields, OF_SECTION, index.means.section);
-    const beside = Math.max(1.6 * neighbours(query, heading.line), neighbours(query, body.line));
-    const run = beside && RUN * Math.max(longest(query, heading.line), longest(query, body.line));
+    const adjacent = Math.max(1.6 * neighbours(query, heading.line), neighbours(query, body.line));
+    const run = adjacent && RUN * Math.max(longest(query, heading.line), longest(query, body.line));
     const title = `.${section.title.toLowerCase()}`;
     const name = at && query.names.some((each) => title.endsWith(each)) ? NAME : 0;
-    return total && { section, score: total * (0.3 + 0.7 * share) + beside + run + name };
+    return total && { section, score: total * (0.3 + 0.7 * share) + adjacent + run + name };
   };
   const ofPage = (page, query, index) => {
     const { total, share } = score(query.words, page.fields, OF_PAGE, index.means.page);
@@ -145,10 +145,10 @@ const Search = (() => {
     const { title, keywords } = page.fields;
     const sections = page.sections.map((each, at) => ofSection(each, query, index, at)).filter(Boolean);
     const [best] = sections.sort((a, b) => b.score - a.score);
-    const whole = title.line === query.line ? TITLE : page.phrases.includes(query.line) ? KEYWORD : 0;
-    const beside = 1.5 * neighbours(query, title.line) + neighbours(query, keywords.line);
-    const whole_ = (total + beside + whole) * (0.25 + 0.75 * share ** 2) + 0.6 * (best?.score ?? 0);
-    return { page, section: best?.section ?? page.sections[0], score: whole_ };
+    const exact = title.line === query.line ? TITLE : page.phrases.includes(query.line) ? KEYWORD : 0;
+    const adjacent = 1.5 * neighbours(query, title.line) + neighbours(query, keywords.line);
+    const sum = (total + adjacent + exact) * (0.25 + 0.75 * share ** 2) + 0.6 * (best?.score ?? 0);
+    return { page, section: best?.section ?? page.sections[0], score: sum };
   };
   const search = (text, index) => {
     const query = parse(text, index);
@@ -179,7 +179,7 @@ if (typeof document !== "undefined") {
   const form = document.getElementById("search-form");
   const input = document.getElementById("search-query");
   const list = document.getElementById("search-results");
-  const asked = () => new URLSearchParams(location.search).get("q") ?? "";
+  const query = () => new URLSearchParams(location.search).get("q") ?? "";
   let index;
 
   const item = ({ page, anchor, title, section, text }) => {
@@ -193,10 +193,10 @@ if (typeof document !== "undefined") {
     return result;
   };
   const show = () => {
-    const found = index && asked() ? Search.search(asked(), index) : [];
+    const found = index && query() ? Search.search(query(), index) : [];
     list.replaceChildren(...found.map(item));
     const summary = found.length ? form.dataset.found.replace("%s", found.length) : form.dataset.nothing;
-    document.getElementById("search-summary").textContent = asked() ? summary : form.dataset.empty;
+    document.getElementById("search-summary").textContent = query() ? summary : form.dataset.empty;
   };
   // The address holds the query, so that it can be passed on; the other language takes it over.
   const ask = () => {
@@ -207,13 +207,13 @@ if (typeof document !== "undefined") {
     index = Search.read(data);
     show();
   };
-  input.value = asked();
+  input.value = query();
   input.addEventListener("input", ask);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     ask();
   });
-  if (!asked()) input.focus();
+  if (!query()) input.focus();
 } else {
   module.exports = Search;
 }

@@ -1,7 +1,7 @@
-"""The lifespan protocol: the server's half and the application's.
+"""The lifespan protocol: implementations for servers and applications, and a validator.
 
-This module collects the public names.  Each is imported when it is used, since every run of pytest
-loads this package.
+This module collects the public names.  Each is imported when it is used, because every run of
+pytest loads this package.
 """
 
 from typing import TYPE_CHECKING

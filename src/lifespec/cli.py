@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec import conformance
 from lifespec.conformance import cases, explain
+from lifespec.conformance.app.check import LIMIT
 from lifespec.conformance.report import (
     Unchecked,
     Verdict,
@@ -30,7 +31,8 @@ from lifespec.conformance.report import (
     version,
 )
 from lifespec.conformance.rules import NEWEST, rules
-from lifespec.conformance.server.process import leaving_none
+from lifespec.conformance.server.play import TIMEOUT
+from lifespec.conformance.server.process import SIGNALLED, leaving_none
 from lifespec.conformance.text import WIDTH, Words, render
 from lifespec.validate import SPECS
 
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 
 __all__ = ["COPIES", "content", "main"]
 
-SIGNALLED = 128  # and the number of a signal is the exit status, as shells have it
 END = '\n"""\n'  # of the docstring of a module
 COPIES = {
     "server": "Lifespan, for servers and test clients",
@@ -81,11 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     app.add_argument(
         "--factory", action="store_true", help="TARGET is a function that makes the application"
     )
-    _add_options(app, 30.0, "factory", "tick")
+    _add_options(app, LIMIT, "factory", "tick")
     target = "module:attribute of a function that takes an application"
     middleware = _command(subjects, "middleware", "check middleware", _check)
     middleware.add_argument("of", metavar="TARGET", help=target)
-    _add_options(middleware, 30.0, "tick")
+    _add_options(middleware, LIMIT, "tick")
     server = _command(subjects, "server", "check a server", _check)
     server.add_argument(
         "of",
@@ -101,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         help="added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
     )
-    _add_options(server, 10.0, "slow", "workers")
+    _add_options(server, TIMEOUT, "slow", "workers")
     says = "show a rule, its sources and the usual cause if it is broken"
     command = _command(commands, "explain", says, _explain)
     command.add_argument("rule", metavar="RULE", help="such as startup-sent")
@@ -120,7 +121,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _command(group: Any, name: str, says: str, run: Any) -> argparse.ArgumentParser:
-    """Add a command to others."""
+    """Add a command to a group, and return its parser."""
     epilog = STATUS if run is _check else None
     command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", epilog=epilog)
     command.set_defaults(run=run, subject=name)
@@ -181,7 +182,7 @@ def _print(text: str) -> int:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # not again at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
         if not isinstance(error, BrokenPipeError):
             raise
     return 0
@@ -216,7 +217,7 @@ def _interruptible() -> Iterator[None]:
 
     def interrupt(number: int, _: object) -> None:
         for each in handlers:
-            signal.signal(each, signal.SIG_IGN)  # while what was started is ended
+            signal.signal(each, signal.SIG_IGN)  # while the processes are ended
         raise KeyboardInterrupt(number)
 
     try:
@@ -230,7 +231,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _progress() -> Iterator[dict[str, Any]]:
-    """Yield what is called after each case and while one waits; a terminal shows it."""
+    """Yield the callbacks of a check, which show its progress on a terminal."""
     count = itertools.count(1)
 
     def show(line: str) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from lifespec.application import Application, Receive, Send, failure_message, receive_event
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 
-__all__ = ["combine_lifespans"]
+__all__ = ["combine_lifespans", "lifespan_class"]
 
 
 def combine_lifespans(app: Application, *others: Application) -> Application:
@@ -87,7 +87,7 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
 
         await app(scope, receive_and_note, send)
 
-    lifespan = _lifespan_class()(part, scope=scope)
+    lifespan = lifespan_class()(part, scope=scope)
     try:
         async with lifespan:
             if received and lifespan.supported is False and (error := lifespan.error):
@@ -101,8 +101,8 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
         failures.append(f"The application crashed before it answered shutdown: {lifespan.error!r}")
 
 
-def _lifespan_class() -> type[Lifespan]:
-    """Return the `Lifespan` of the library that runs this task."""
+def lifespan_class() -> type[Lifespan]:
+    """Return the `Lifespan` of the library that runs this task; one can be a guest of the other."""
     trio = sys.modules.get("trio")
     if trio is not None and trio.lowlevel.in_trio_task():
         return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]

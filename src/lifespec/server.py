@@ -154,7 +154,7 @@ def parse_timeout(seconds: float | None) -> float | None:
 
 
 def is_repeated(error: BaseException, first: BaseException | None) -> bool:
-    """Tell whether a cancel scope of anyio (4.16) repeats its cancellation, as at each wait."""
+    """Tell whether a cancel scope of anyio (4.16) repeats its cancellation; each wait gets it."""
     return first is not None and "cancel scope" in str(error) and str(error) == str(first)
 
 
@@ -320,7 +320,7 @@ class Lifespan:
                     raise
 
     def _is_started(self) -> bool:
-        """Tell whether the application completed startup; asked before shutdown is sent."""
+        """Tell whether the application completed startup; only valid before shutdown is sent."""
         return self.phase == "running" or self.outcome in {"crashed", "returned"}
 
     def _raise_for_outcome(self, stage: str) -> None:
@@ -350,21 +350,21 @@ class Lifespan:
         if not isinstance(trigger, str) or trigger not in ANSWERS:  # [send-refuses-unknown]
             raise ProtocolError(f"The application sent {safe_repr(message)}", "events-known")
         stage = ANSWERS[trigger]
-        text = message.get("message", "") if trigger.endswith("failed") else ""
-        shown = text if isinstance(text, str) else safe_repr(text)  # [failed-message-default]
-        if not self._on(trigger, shown and f": {shown}"):
+        value = message.get("message", "") if trigger.endswith("failed") else ""
+        text = value if isinstance(value, str) else safe_repr(value)  # [failed-message-default]
+        if not self._on(trigger, text and f": {text}"):
             rule = f"{stage}-answered-once" if stage == self._stage else "answers-in-order"
             early = (stage, self._stage) == ("shutdown", "startup")
             reason = "not requested yet" if early else "already answered"
             raise ProtocolError(f"{stage} was {reason}: {trigger} was refused", rule)
-        self._stage, self._message, self.supported = stage, shown, True
-        if shown is not text:  # after the transition: the type alone reports the failure
-            raise ProtocolError(f"'message' must be a str, got {shown}", "message-is-text")
+        self._stage, self._message, self.supported = stage, text, True
+        if text is not value:  # after the transition: the type alone reports the failure
+            raise ProtocolError(f"'message' must be a str, got {text}", "message-is-text")
 
     def _on_raised(self, error: BaseException, *, cancelled: bool) -> None:
         """Handle an exception of the application; `cancelled` if it is only a cancellation."""
         if cancelled and (self.phase in {"cancelling", "ended"} or self._receiver_cancelled):
-            if self.outcome != "crashed":  # `error` is none of the application's own
+            if self.outcome != "crashed":  # keep what the application raised: that is its crash
                 self._raised = error
             self._on("returned")
             return
@@ -390,7 +390,7 @@ class Lifespan:
         self._enter()
         if level:
             self.supported = False if outcome == "unsupported" else self.supported
-            level = DEBUG if error and self.outcome == "failed" else level  # it was an ERROR
+            level = DEBUG if error and self.outcome == "failed" else level  # already an ERROR
             sentence = f"The application {words}{detail}"
             self._sentence = self._sentence or sentence
             self.report(level, sentence, error if level != INFO else None)
@@ -423,7 +423,7 @@ class Lifespan:
             raise RuntimeError("startup() was called in another event loop: stay in that one")
 
     def _enter(self) -> None:
-        """Start or cancel the application where a phase begins so, and wake whoever waits."""
+        """Start or cancel the application if the phase begins with that; wake all that wait."""
         if self.phase == "waiting":
             self._loop: Any = asyncio.get_running_loop()
             self._waiters: list[asyncio.Future[None]] = []

@@ -77,7 +77,7 @@ class Lifespan(server.Lifespan):
             try:
                 await self._call_app()
             except BaseException as raised:
-                error = bare(raised)
+                error = exit_in(raised)
                 if self.phase == "ended" and isinstance(error, EXITS):
                     sentence = "The application exits after the server stopped waiting"
                     self.report(ERROR, sentence, error)
@@ -118,7 +118,7 @@ class Lifespan(server.Lifespan):
             self._on("cancelled")
 
 
-def bare(error: BaseException) -> BaseException:
+def exit_in(error: BaseException) -> BaseException:
     """Return the first exit in an exception group, or the error itself."""
     found: BaseException | None = BaseExceptionGroup("", [error]).subgroup(EXITS)
     while isinstance(found, BaseExceptionGroup):

@@ -348,8 +348,8 @@ def _spec(scope: Any) -> Spec:
     rows = (row for row in SPECS.values() if row.envelope and row.envelope in scope)
     oldest = SPECS["asgi 1.0"]
     row = next(rows, oldest)
-    box = scope.get(row.envelope)
-    version = box.get("spec_version") if isinstance(box, Mapping) else None
+    envelope = scope.get(row.envelope)
+    version = envelope.get("spec_version") if isinstance(envelope, Mapping) else None
     if row.envelope == "asgi" and version in (None, "1.0"):  # the default is 1.0
         return row._replace(title=oldest.title, failures=False, open=row.open | _FAILURES)
     return row
@@ -358,15 +358,15 @@ def _spec(scope: Any) -> Spec:
 def _faults(scope: Any, spec: Spec) -> Iterator[Fault]:
     """Yield what is wrong about a scope."""
     if spec.envelope:
-        box, where = scope[spec.envelope], f'scope["{spec.envelope}"]'
-        if not isinstance(box, Mapping):
-            yield Fault("scope-versions", f"{where} must be a mapping, got {_repr(box)}")
-            box = spec.versions
+        envelope, where = scope[spec.envelope], f'scope["{spec.envelope}"]'
+        if not isinstance(envelope, Mapping):
+            yield Fault("scope-versions", f"{where} must be a mapping, got {_repr(envelope)}")
+            envelope = spec.versions
         for key in spec.versions:
-            if not isinstance(box.get(key, ""), str):
-                message = f'{where}["{key}"] must be a str, got {_repr(box[key])}'
+            if not isinstance(envelope.get(key, ""), str):
+                message = f'{where}["{key}"] must be a str, got {_repr(envelope[key])}'
                 yield Fault("scope-versions", message)
-            elif key not in box and key not in spec.optional:
+            elif key not in envelope and key not in spec.optional:
                 yield Fault("scope-versions", f'{where}["{key}"] is missing')
     state, must = scope.get("state", {}), 'scope["state"] must be'
     if not isinstance(state, MutableMapping):
@@ -545,19 +545,19 @@ class _Sequence:
         rule = "returned-gets-no-events" if self.state in ("called", "starting") else ""
         self._end_call("return", "returned", rule)
 
-    def _end_call(self, happening: str, did: str, rule: str) -> None:
+    def _end_call(self, trigger: str, did: str, rule: str) -> None:
         self.end = _End(self.state, rule)
         excused = _cancelled() or any(valid for _error, valid in self._refusals)
-        if happening and self.state != "stopped" and not excused:
-            self._step(happening, "application", did)
+        if trigger and self.state != "stopped" and not excused:
+            self._step(trigger, "application", did)
         self.state = "gone"
 
-    def _step(self, happening: str, role: str, did: str) -> None:
-        before, (self.state, rule, warning) = self.state, TRANSITIONS[self.state][happening]
-        if happening == "lifespan.startup" and happening not in self._events:
+    def _step(self, trigger: str, role: str, did: str) -> None:
+        before, (self.state, rule, warning) = self.state, TRANSITIONS[self.state][trigger]
+        if trigger == "lifespan.startup" and trigger not in self._events:
             rule = ""  # the first startup may come after the answer, if that was too early
-        self._events.add(happening)
-        if self.end and self.end.rule and happening == "lifespan.shutdown":
+        self._events.add(trigger)
+        if self.end and self.end.rule and trigger == "lifespan.shutdown":
             self.report(self.end.rule, role, did)
         elif rule or warning:
             self.report(rule or warning, role, did, before, warning=bool(warning))

@@ -17,9 +17,10 @@ from lifespec_docs.blocks import joined, programs
 from lifespec_docs.facts import facts
 from lifespec_docs.tables import environment
 from lifespec_docs.views import tables
-from lifespec_docs.views.subjects import KEYS, slug
+from lifespec_docs.views.subjects import KEYS, page_name
+from lifespec_pages.block import TRACEBACK
 from lifespec_pages.page import blocks
-from lifespec_pages.runner import TRACEBACK, run
+from lifespec_pages.runner import run
 from lifespec_pages.sandbox import Namespace
 
 __all__: list[str] = []
@@ -126,7 +127,7 @@ def names(record: str) -> set[str]:
 @pytest.mark.parametrize("record", KEYS)
 def test_each_name_has_its_page_and_each_answer_its_words(record: str) -> None:
     """A page that is missing is a dead link, and one that is left over cannot be drawn."""
-    assert {each.stem for each in (DOCS / record).glob("*.md")} == {*map(slug, names(record))}
+    assert {each.stem for each in (DOCS / record).glob("*.md")} == {*map(page_name, names(record))}
     draw = environment(gettext.NullTranslations()).get_template("profile.md").render
     for name in names(record):
         assert name in draw(tables()["profile"](record, name))

@@ -210,8 +210,8 @@ print(__name__, sys.modules["__main__"].__dict__ is globals())"""
 
 
 def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "HERE", 0.2)
-    monkeypatch.setattr(runner, "APART", 0.5)
+    monkeypatch.setattr(runner, "LIMIT", 0.2)
+    monkeypatch.setattr(runner, "PROCESS_LIMIT", 0.5)
     forever = "while True:\n    try:\n        while True: pass\n    except Exception: pass"
     result = run(python(forever) + "{.real}\n" + python("import time\ntime.sleep(60)"))
     result.assert_outcomes(failed=2)

@@ -1,4 +1,4 @@
-"""Measures how long one lifespan takes, beside the least there can be and other implementations.
+"""Measure how long one lifespan takes, compared with a minimal server and other implementations.
 
     python tests/measure/bench.py [FILE [PYTHON...]]     `make bench`
 

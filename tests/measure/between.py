@@ -1,4 +1,4 @@
-"""Puts a middleware around an application, and prints as JSON what gets through.
+"""Put a middleware around an application, and print as JSON what gets through.
 
     python between.py < PROGRAM
 
@@ -124,7 +124,7 @@ class Run:
             self.note("request raised", type(error).__name__, str(error))
 
     async def application(self, scope: Any, receive: Any, send: Any) -> None:
-        """Write into the state, and fail where it is asked to."""
+        """Write into the state, and fail where the run has its fault."""
         if scope["type"] != "lifespan":
             self.note("request", scope.get("state", {}).get("pool", "no state"))
             await send({"type": "http.response.start", "status": 200, "headers": []})
@@ -178,9 +178,9 @@ def main() -> None:
         seen = passed(names["wrap"])
         now.set([])
         report = check_middleware(names["wrap"])
-    said = [Words(language).say for language in ("en", "zh")]
+    languages = [Words(language).say for language in ("en", "zh")]
     found = [
-        [each.case, each.rule, each.verdict.value, *(say(each.observed) for say in said)]
+        [each.case, each.rule, each.verdict.value, *(say(each.observed) for say in languages)]
         for each in report.findings
     ]
     print(json.dumps({"passed": seen, "findings": found}), flush=True)

@@ -1,9 +1,9 @@
-"""Puts a test client or an adapter behind a port, so that it can be checked like a server.
+"""Put a test client or an adapter behind a port, so that it can be checked like a server.
 
     python tests/measure/client_host.py NAME MODULE:ATTRIBUTE PORT
 
-It starts the client of that name with the application, as a test would, passes on what is asked at
-the port, and leaves the client when SIGTERM comes.  Whatever the client raises ends it.
+It starts the client of that name with the application, as a test would, passes the requests at the
+port to it, and leaves it at SIGTERM.  An exception of the client ends the process.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ def _starlette(app: Any, module: str = "starlette.testclient") -> Iterator[Ask]:
 
 
 def _litestar(app: Any) -> AbstractContextManager[Ask]:
-    """Let an application of Litestar stand for the one that is given: others get no state."""
+    """Wrap the application in one of Litestar: others get no state."""
 
     async def call(_: Any, scope: Any, receive: Any, send: Any) -> None:
         await app(scope, receive, send)
@@ -81,7 +81,7 @@ async def _asgi_lifespan(app: Any) -> AsyncIterator[AskAsync]:
 
 @asynccontextmanager
 async def _quart(app: Any) -> AsyncIterator[AskAsync]:
-    """Let an application of Quart stand before the one that is given, as middleware would."""
+    """Put an application of Quart before the application, as middleware would."""
     outer = import_module("quart").Quart("lifespec")
     outer.asgi_app = app
     async with outer.test_app() as tested:
@@ -94,14 +94,14 @@ async def _quart(app: Any) -> AsyncIterator[AskAsync]:
 
 
 @contextmanager
-def _listening(port: int, asked: Callable[[str], Future[bytes]]) -> Iterator[None]:
+def _listening(port: int, answer: Callable[[str], Future[bytes]]) -> Iterator[None]:
     """Answer requests from threads of their own, while this lasts."""
 
-    class Door(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            """Answer with what the application said, or with status 500."""
+            """Answer with the body of the application, or with status 500."""
             try:
-                status, body = 200, asked(self.path).result()
+                status, body = 200, answer(self.path).result()
             except Exception as error:
                 status, body = 500, repr(error).encode()
             self.send_response(status)
@@ -110,13 +110,13 @@ def _listening(port: int, asked: Callable[[str], Future[bytes]]) -> Iterator[Non
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing: the output is the client's."""
+            """Log nothing: the output is the client's."""
 
-    class Server(ThreadingTCPServer):  # that of http.server asks for the name of its host
+    class Server(ThreadingTCPServer):  # that of http.server looks up the name of its host
         daemon_threads = allow_reuse_address = True
         block_on_close = False
 
-    with Server(("127.0.0.1", port), Door) as server:
+    with Server(("127.0.0.1", port), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
             yield
@@ -124,10 +124,10 @@ def _listening(port: int, asked: Callable[[str], Future[bytes]]) -> Iterator[Non
             server.shutdown()
 
 
-def _when_told_to_stop(do: Callable[[], object]) -> None:
-    """Do something when SIGTERM comes, in a thread that waits for it and for nothing else.
+def _at_sigterm(do: Callable[[], object]) -> None:
+    """Call a function at SIGTERM, in a thread that waits for it and for nothing else.
 
-    A handler would run in the main thread, which waits for a question: that wait may miss it.
+    A handler would run in the main thread, which waits for a request: that wait may miss it.
     """
 
     def wait() -> None:
@@ -138,18 +138,18 @@ def _when_told_to_stop(do: Callable[[], object]) -> None:
 
 
 def _block(client: Any, app: Any, port: int) -> None:
-    """Use a client that blocks; all is asked in this thread, one after the other, as in a test."""
-    questions: SimpleQueue[tuple[str, Future[bytes]] | None] = SimpleQueue()
-    _when_told_to_stop(lambda: questions.put(None))
+    """Use a client that blocks; it makes all requests in this thread, as in a test."""
+    requests: SimpleQueue[tuple[str, Future[bytes]] | None] = SimpleQueue()
+    _at_sigterm(lambda: requests.put(None))
 
-    def asked(path: str) -> Future[bytes]:
+    def put(path: str) -> Future[bytes]:
         answer: Future[bytes] = Future()
-        questions.put((path, answer))
+        requests.put((path, answer))
         return answer
 
-    with client(app) as ask, _listening(port, asked):
-        while question := questions.get():
-            path, answer = question
+    with client(app) as ask, _listening(port, put):
+        while request := requests.get():
+            path, answer = request
             try:
                 answer.set_result(ask(path))
             except Exception as error:
@@ -158,9 +158,9 @@ def _block(client: Any, app: Any, port: int) -> None:
 
 
 async def _within(client: Any, app: Any, port: int) -> None:
-    """Use an asynchronous client; what is asked are tasks in its loop."""
+    """Use an asynchronous client; each request is a task in its loop."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    _when_told_to_stop(lambda: loop.call_soon_threadsafe(stop.set))
+    _at_sigterm(lambda: loop.call_soon_threadsafe(stop.set))
 
     async with client(app) as ask:
         with _listening(port, lambda path: asyncio.run_coroutine_threadsafe(ask(path), loop)):

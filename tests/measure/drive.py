@@ -14,15 +14,14 @@ import gc
 import importlib
 import json
 import os
-import re
 import signal
 import sys
-import tomllib
 import warnings
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from records import ADDRESS, table
 from scopes import connection
 
 Application = Callable[..., Awaitable[None]]
@@ -31,7 +30,6 @@ PATIENCE = 1.0  # seconds, in which an application answers that waits for nothin
 LIMIT = 30  # seconds for a question
 OPENED = contextvars.ContextVar("OPENED", default=False)
 TRACEBACK = "Traceback (most recent call last):"
-ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: no part of a record
 
 
 class Question(NamedTuple):
@@ -56,7 +54,7 @@ class Question(NamedTuple):
 
 
 CLOSES = ["loop closes"]
-ROWS = tomllib.loads(Path(__file__).with_name("frameworks.toml").read_text("utf-8"))
+ROWS = table("frameworks")
 COMMON = ROWS["questions"]  # to every program
 QUESTIONS = {name: Question(**row) for name, row in {**COMMON, **ROWS["variant-questions"]}.items()}
 
@@ -125,7 +123,7 @@ class Run:
         await self.ended(task)
 
     def about(self) -> dict[str, Any]:
-        """Return what the scope of a lifespan has beside its type."""
+        """Return the keys of a lifespan scope, without its type."""
         scope: dict[str, Any] = {"asgi": {"version": "3.0"}} if self.question.asgi else {}
         if self.question.asgi and self.question.spec_version:
             scope["asgi"]["spec_version"] = "2.0"
@@ -198,21 +196,21 @@ class Run:
         else:
             self.note("request", status, body.decode() if status < 400 else "")
 
-    def unnoticed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Note what nobody has awaited, and Python logs."""
+    def on_exception(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Note an exception that was never retrieved, which Python logs."""
         if "exception" in context:
             self.note("python logs", type(context["exception"]).__name__)
 
     async def play(self, app: Application) -> list[Happening]:
         """Play the question; return what happened."""
-        asyncio.get_running_loop().set_exception_handler(self.unnoticed)
+        asyncio.get_running_loop().set_exception_handler(self.on_exception)
         if not self.question.events and self.question.request:
             await self.requested(app)
         else:
             for _ in range(self.question.times):
                 await self.lifespan(app)
                 self.state = {}
-        gc.collect()  # a task that is not referred to any more says what nobody has awaited
+        gc.collect()  # so that asyncio logs exceptions that were never retrieved
         await asyncio.sleep(0.05)
         left = asyncio.all_tasks() - {asyncio.current_task()}
         self.note("tasks left", len(left))
@@ -224,7 +222,7 @@ class Run:
 
 
 async def first(task: asyncio.Task[None], answered: asyncio.Event) -> None:
-    """Wait until the application has answered, or ended, or shows no sign of it."""
+    """Wait until the application has answered or ended, or PATIENCE is over."""
     waiting = asyncio.create_task(answered.wait())
     await asyncio.wait({task, waiting}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
     waiting.cancel()
@@ -232,7 +230,7 @@ async def first(task: asyncio.Task[None], answered: asyncio.Event) -> None:
 
 
 def clean(text: str) -> str:
-    """Return a text without what differs from run to run; of a traceback first and last."""
+    """Return a text without addresses of objects; of a traceback only the first and last line."""
     lines = [line.strip(" |+-") for line in ADDRESS.sub("0x…", text).splitlines()]
     lines = [line for line in lines if line]
     if lines and TRACEBACK in lines[0]:

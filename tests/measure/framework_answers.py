@@ -64,7 +64,7 @@ def closed_opened(run: Happened) -> Answer:
 
 
 def closed_by_framework(run: Happened) -> Answer:
-    """Say whether the database was closed before the server said that it ends."""
+    """Say whether the database was closed before the server logged that it exits."""
     ended = [*run.before(*EXITS).all, ["loop closes"], *run.since(*EXITS).all]
     return closed(Happened(ended), "database")
 
@@ -145,7 +145,7 @@ def reply_when_cancelled(run: Happened) -> Answer:
     return raises(run) or ["no answer"]
 
 
-def noticed(run: Happened) -> Answer:
+def after_task_raised(run: Happened) -> Answer:
     """Say what the application did when its task had raised, while it served."""
     lived = served(run)
     if lived.has("event", "lifespan.shutdown"):

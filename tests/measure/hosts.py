@@ -1,7 +1,7 @@
 """Measure what adapters, test clients and servers do with a lifespan: `make hosts`.
 
 `hosts.toml` has the rows, and pyproject.toml what they need, in the group `hosts`.  Each is a
-command that runs beside the programs of `docs/programs/hosts`.  One starts a server, which gets two
+command that runs in a copy of `docs/programs/hosts`.  One starts a server, which gets two
 requests and SIGTERM from here, or `visit.py`, which makes the requests itself.  The application
 prints what happens to it, and its variable ASKED is the question.
 """
@@ -37,7 +37,7 @@ OTHERS, PLATFORMS = ThreadPoolExecutor(12), ThreadPoolExecutor(2)
 CAP = 73.0  # seconds: longer than the limit of any server, and no multiple of ten
 PAUSE = 2.0  # in which the application can crash, and a host is ready for a signal
 ENDS = 20.0  # after the signal
-GAP = 2.5  # seconds between two happenings that are worth a word
+GAP = 2.5  # seconds between two happenings from which on the record has the time
 NOT_YET = 404, 503  # what a host answers that has not taken in the application
 NOISE = re.compile(  # colours, who speaks, when, and where a module lies
     r"\x1b\[[\d;]*m|^\([\w:,= ]+\) |"
@@ -61,7 +61,7 @@ class Subject(NamedTuple):
     packages: Sequence[str]
     path: str = "/"
     matrix: bool = False
-    often: int = 3  # how often a server is asked what can end in several ways
+    often: int = 3  # how often a server runs what can end in several ways
 
     @property
     def listens(self) -> bool:
@@ -111,7 +111,7 @@ class Run(Program):
         self.noted.append((time.monotonic(), [*happening]))
 
     def ask(self) -> None:
-        """Send a request until somebody answers, as long as it is worth a try."""
+        """Send a request until it is answered, as long as the host may still start."""
         while self._may_answer():
             with contextlib.ExitStack() as opened:
                 status = requested(self.port, self.subject.path, opened)
@@ -186,9 +186,9 @@ def observed(subject: Subject, environment: Path, question: str) -> Noted:
     return run.noted
 
 
-def worth(noted: Noted, usual: Sequence[tuple[float, Happening]] = ()) -> list[Happening]:
-    """Leave out lines that are printed when all is well, too, or not about the lifespan."""
-    expected = [each for _, each in usual if each[0] == "prints"]
+def relevant(noted: Noted, faultless: Sequence[tuple[float, Happening]] = ()) -> list[Happening]:
+    """Leave out lines that a run without a fault prints, too, or that do not mention a lifespan."""
+    expected = [each for _, each in faultless if each[0] == "prints"]
     found: list[Happening] = []
     before, lines = 0.0, 0
     for when, each in noted:
@@ -225,9 +225,9 @@ def row(environment: Path, name: str) -> Row:
         arguments = observed, subject, environment, question
         waits[question] = [pool.submit(*arguments) for _ in range(often)]
     runs = {question: [each.result() for each in of] for question, of in waits.items()}
-    usual = runs["usual"][0]
-    happened = {
-        question: varied([worth(each, () if question == "usual" else usual) for each in of])
+    faultless = runs.pop("usual")
+    happened = {"usual": varied([relevant(each) for each in faultless])} | {
+        question: varied([relevant(each, faultless[0]) for each in of])
         for question, of in runs.items()
     }
     return {

@@ -99,8 +99,8 @@ def recorded(environment: Path, server: str, programs: Mapping[str, str]) -> dic
         runs = dict(zip(wanted, pool.map(run_one, wanted), strict=True))
     found: dict[str, Row] = {}
     for (program, way), done in runs.items():
-        usual = runs[FAULTLESS, way]["lines"]
-        own = {**done, "lines": [line for line in done["lines"] if line not in usual]}
+        faultless = runs[FAULTLESS, way]["lines"]
+        own = {**done, "lines": [line for line in done["lines"] if line not in faultless]}
         found.setdefault(program, {})[way] = {key: own[key] for key in LOGGED}
     return found
 

@@ -5,7 +5,6 @@ python tests/measure/matrix.py ENVIRONMENT MATRIX [NAME...]
 MATRIX is the folder of the records.  `matrix.toml` has the subjects.
 """
 
-import re
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from client_host import RAISED
-from records import Row, measure, select, table, versions
+from records import ADDRESS, Row, measure, select, table, versions
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Outcome, Report, Verdict, fact
@@ -28,11 +27,10 @@ ROOT = Path(__file__).parents[2]
 SPEC = "asgi 2.0"
 ROWS = table("matrix")
 CHINESE = {each["en"]: each["zh"] for each in ROWS["reasons"]}
-ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
 
 
 class ClientJudge(Judge):
-    """Judges a test client or an adapter, which raises to the code that uses it."""
+    """Judge a test client or an adapter, which raises to the code that uses it."""
 
     @property
     def raised(self) -> str:
@@ -137,8 +135,8 @@ def findings(report: Report) -> list[Row]:
             "actual": ADDRESS.sub("0x…", english(each.observed)),
         }
         if each.verdict != Verdict.PASS:
-            said = ADDRESS.sub("0x…", chinese(each.observed))
-            row["zh"] = CHINESE.get(said, said)
+            text = ADDRESS.sub("0x…", chinese(each.observed))
+            row["zh"] = CHINESE.get(text, text)
         found.append(row)
     return found
 
@@ -169,12 +167,12 @@ def answers(found: Sequence[Row]) -> Row:
     unspecified = verdicts([each for each in found if each["unspecified"]], "case")
     return {
         "counts": {str(verdict): counted.count(verdict) for verdict in Verdict},
-        "rules": {name: shown(each) for (name,), each in rules.items()},
-        "cases": {name: shown(each) for (name,), each in unspecified.items()},
+        "rules": {name: decisive(each) for (name,), each in rules.items()},
+        "cases": {name: decisive(each) for (name,), each in unspecified.items()},
     }
 
 
-def shown(verdicts: Sequence[Verdict]) -> list[str]:
+def decisive(verdicts: Sequence[Verdict]) -> list[str]:
     """Return the verdict that counts; a PASS does not hide an INFO."""
     counts = Verdict.of(verdicts)
     both = counts == Verdict.PASS and Verdict.INFO in verdicts

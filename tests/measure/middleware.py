@@ -6,7 +6,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -15,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from happened import NONE, Answer, Happened
-from records import Row, measure, table, versions
+from records import ADDRESS, Row, measure, table, versions
 
 SUBJECTS: dict[str, dict[str, str]] = table("middleware")
 BETWEEN = Path(__file__).with_name("between.py")
 LIMIT = 120  # seconds for a subject
 FAULTS = "fail", "warn", "info"  # the findings that the record has one by one
-ADDRESS = re.compile(r"\b0x[0-9a-f]+")
 UNCHANGED, LOST = ["unchanged"], ["lost"]
 
 Runs = Mapping[str, Happened]  # by the fault of the application
@@ -88,7 +86,7 @@ COLUMNS: tuple[Callable[[Runs], Answer], ...] = scope, state, events, failures, 
 def answers(
     happened: Mapping[str, Sequence[Sequence[Any]]], verdicts: Iterable[str]
 ) -> dict[str, Answer]:
-    """Return what is said of the runs, and the worst verdict of the suite."""
+    """Return the answer of each column, and the worst verdict of the suite."""
     runs = {fault: Happened(each) for fault, each in happened.items()}
     found = {*verdicts}
     worst = next(each for each in ("fail", "warn", "pass") if each in found)

@@ -1,18 +1,20 @@
-"""Changes the files to copy in places drawn at random, and runs the pages after each change.
+"""Change the files to copy in places drawn at random, and run the pages after each change.
 
 python tests/measure/mutants.py [NUMBER [SEED]]
 
 The changes are those of mutmut.  The programs and checks of all pages run until the first one
-fails; a change that none of them notices is printed.
+fails; a change with which all of them pass is printed.  docs/matrix/mutants.json has the counts.
 """
 
 import difflib
+import json
 import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 from mutmut.mutation.file_mutation import create_mutations, deep_replace
@@ -22,17 +24,17 @@ FILES = "server.py", "application.py", "validate.py"
 LIMIT = 1200  # seconds of one change
 
 
-def noticed(src: Path) -> bool:
-    """Return whether a program or check of a page fails with the package in this folder."""
+def failure(src: Path) -> str:
+    """Return what pytest prints if a page fails with the package in this folder, or ""."""
     command = [sys.executable, "-m", "pytest", "-qxn", "auto", "-p", "no:cacheprovider", "docs"]
     environment = os.environ | {"PYTHONPATH": str(src)}
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=LIMIT, check=False
+            command, cwd=ROOT, env=environment, capture_output=True, timeout=LIMIT, text=True
         )
     except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+        return f"The pages ran for more than {LIMIT} s."
+    return done.stdout if done.returncode else ""
 
 
 def main(number: int = 60, seed: int = 1) -> None:
@@ -40,8 +42,8 @@ def main(number: int = 60, seed: int = 1) -> None:
     found = 0
     with tempfile.TemporaryDirectory() as folder:
         src = Path(shutil.copytree(ROOT / "src", Path(folder, "src")))
-        if noticed(src):
-            sys.exit("The pages fail without any change.")
+        if output := failure(src):
+            sys.exit(f"{output}\nThe pages fail without any change.")
         texts = {name: (src / "lifespec" / name).read_text("utf-8") for name in FILES}
         changes = []
         for name, text in texts.items():
@@ -52,13 +54,16 @@ def main(number: int = 60, seed: int = 1) -> None:
         for name, module, each in random.Random(seed).sample(changes, number):  # noqa: S311  no secret
             mutant = deep_replace(module, each.original_node, each.mutated_node).code
             (src / "lifespec" / name).write_text(mutant, "utf-8")
-            if noticed(src):
+            if failure(src):
                 found += 1
             else:
                 lines = texts[name].splitlines(), mutant.splitlines()
                 print(*difflib.unified_diff(*lines, name, name, n=1, lineterm=""), sep="\n")
             (src / "lifespec" / name).write_text(texts[name], "utf-8")
     print(f"{found} of {number} changes, drawn from {len(changes)}, were noticed.")
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    record = {"date": today, "noticed": found, "changes": number, "drawn from": len(changes)}
+    (ROOT / "docs/matrix/mutants.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

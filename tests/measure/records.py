@@ -9,6 +9,7 @@ only they are measured; the others stay as they are, with their dates.
 import datetime as dt
 import json
 import platform
+import re
 import subprocess
 import sys
 import tomllib
@@ -20,6 +21,7 @@ from typing import Any
 
 Row = dict[str, Any]
 WIDTH = 100  # a list or a mapping that is longer has a line for each of its items
+ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to run
 
 
 def table(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What `make matrix` writes beside its findings: exit statuses, and verdicts that vary."""
+"""What `make matrix` writes in addition to its findings: exit statuses, and verdicts that vary."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ def test_the_exit_status_is_in_the_fact(end: Fact, status: int | str) -> None:
         assert matrix.exits(Report("x", "asgi 2.0", (ended, other))) == {case: found}
 
 
-def test_a_verdict_that_a_second_run_does_not_have_is_told_as_varying() -> None:
+def test_a_verdict_that_a_second_run_does_not_have_is_recorded_as_varying() -> None:
     first = [finding("a", "info"), finding("b", "warn"), finding("c", "pass")]
     again = [finding("a", "pass"), finding("b", "warn")]
     assert [each.get("varies") for each in matrix.varying(first, again)] == [["pass"], None, None]

@@ -99,7 +99,7 @@ def test_a_row_that_is_measured_here_has_the_answers_of_the_record(record: str, 
 
 def test_a_server_among_the_hosts_does_what_was_recorded() -> None:
     hosts = import_module("hosts")
-    found = hosts.worth(hosts.observed(hosts.SUBJECTS["uvicorn"], HERE, "usual"))
+    found = hosts.relevant(hosts.observed(hosts.SUBJECTS["uvicorn"], HERE, "usual"))
     assert found == recorded("hosts", "uvicorn")["happened"]["usual"]
 
 

@@ -1,9 +1,9 @@
-"""Hold sentences.toml against the specifications: which rule each of their sentences became.
+"""Compare sentences.toml with the specifications: which rule each of their sentences became.
 
     python tests/sentences/sentences.py FOLDER
 
-The specifications are not ours to copy, so the list has a sentence by its section, its place there
-and the beginning of its sha256. FOLDER has them under the names that the list gives.
+The specifications are not copied: the list identifies a sentence by its section, its place there
+and the beginning of its sha256. FOLDER has them under the names in the list.
 Exit status: 1 for a sentence that differs from the list or is missing in it, each a line with file
 and line; 2 if FOLDER has none of the specifications.
 """
@@ -47,7 +47,7 @@ def sentences(content: str, sections: list[dict[str, str]]) -> Iterator[tuple[st
 
 
 def _paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield line and words of each paragraph and item; leave out code and lines that rule."""
+    """Yield line and words of each paragraph and item; leave out code and underlines."""
     begun, words, code, fenced = 0, "", False, False
     for number, line in lines:
         text = line.strip()
@@ -66,7 +66,7 @@ def _paragraphs(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def faults(text: dict[str, Any], content: str) -> Iterator[str]:
-    """Yield what differs between a specification and what is listed of it."""
+    """Yield the differences between a specification and its sentences in the list."""
     rows = {(row["section"], row["ordinal"]): row["hash"] for row in text["sentences"]}
     plain = {section["name"] for section in text["sections"] if "plain" in section}
     for section, ordinal, line, words in sentences(content, text["sections"]):

@@ -255,7 +255,29 @@ async def test_the_owner_of_a_task_is_found_on_every_python(
 
 def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "trio")
-    assert running._lifespan_class() is Lifespan
+    assert running.lifespan_class() is Lifespan
+
+
+def test_a_task_of_the_host_gets_asyncio_and_one_of_the_guest_trio() -> None:
+    found: dict[str, type[Lifespan]] = {}
+
+    async def guest() -> None:
+        found["guest"] = running.lifespan_class()
+        await trio.lowlevel.checkpoint()
+
+    async def host() -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[object] = loop.create_future()
+        trio.lowlevel.start_guest_run(
+            guest,
+            run_sync_soon_threadsafe=loop.call_soon_threadsafe,
+            done_callback=done.set_result,
+        )
+        found["host"] = running.lifespan_class()
+        await done
+
+    asyncio.run(host())
+    assert found == {"guest": server_trio.Lifespan, "host": Lifespan}
 
 
 def test_it_is_named_after_the_application() -> None:

@@ -1,4 +1,4 @@
-"""Renders what belongs to the blocks that pytest runs; nothing runs here.
+"""Render what belongs to the blocks that pytest runs; nothing runs here.
 
 `{output}` is what the block above prints, and `{output} zh` stands in its place on Chinese pages.
 `{check}` proves the statement above it, `{shown}` is a file, and `{folded} TITLE` unfolds. A page
@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 from lifespec_pages import page
+from lifespec_pages.block import TRACEBACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +34,6 @@ __all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
 HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
-TRACEBACK = "Traceback (most recent call last):"
 
 
 class folded_node(nodes.General, nodes.Element):

@@ -48,7 +48,7 @@ FACTS = {
     "log": re.compile(r"^(DEBUG|INFO|WARNING|ERROR): .*?(| \(with a traceback\))$", re.MULTILINE),
 }
 NEEDED = "outcome", "served"
-ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # which specifications decide, in this order
+ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # specifications that decide, the first one first
 COLUMNS = {
     _("What happens"): 43,
     _("Outcome"): 20,
@@ -56,7 +56,7 @@ COLUMNS = {
     _("Decided by"): 20,
 }
 SERVED = {"yes": _("served"), "no": _("not served")}
-SOURCE = ["case-source"]  # the classes of a name in the foot of a case
+SOURCE = ["case-source"]  # the classes of those who decided, in the foot of a case
 
 
 class DecisionDirective(SphinxDirective):
@@ -105,7 +105,7 @@ class DecisionDirective(SphinxDirective):
 
 
 def authority(rule: Rule, translate: Translate) -> str:
-    """Return who decided what a rule says: lifespan 2.0, PAGI where that is silent, or lifespec."""
+    """Return who decided a rule: lifespan 2.0, or PAGI, or lifespec if neither specifies it."""
     for spec, adopted in ADOPTED.items():
         for source in rule.sources:
             if spec in source.specs and source.section:

@@ -19,18 +19,17 @@ import inspect
 import json
 import re
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lifespec import Lifespan, validate
+from lifespec_docs.views.records import read as record
+from lifespec_docs.words import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
-__all__ = ["ROOT", "facts", "record"]
+__all__ = ["facts"]
 
-ROOT = Path(__file__).resolve().parents[3]
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
@@ -55,11 +54,6 @@ def facts(comma: str) -> dict[str, str]:
     )
 
 
-def record(name: str) -> dict[str, Any]:
-    """Return a record of docs/matrix."""
-    return json.loads((ROOT / f"docs/matrix/{name}.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-
-
 def _defaults() -> Iterator[tuple[str, str]]:
     for name, parameter in inspect.signature(Lifespan).parameters.items():
         if parameter.default is not parameter.empty:
@@ -73,7 +67,7 @@ def _messages() -> Iterator[tuple[str, str]]:
 
 
 def _constant(name: str) -> str:
-    """Return a number of a module without importing it: some need what a build lacks."""
+    """Return a number of a module without importing it: a build lacks what some modules import."""
     variable, source = name.rpartition(".")[2], (ROOT / CONSTANTS[name]).read_text("utf-8")
     for node in ast.parse(source).body:
         match node:

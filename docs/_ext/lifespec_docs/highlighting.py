@@ -21,7 +21,7 @@ __all__ = ["Dark", "Light"]
 
 
 def _styles(**ink: str) -> dict[_TokenType, str]:
-    """Give each kind of token its colour; what is not named here is plain."""
+    """Return the colour of each kind of token; other kinds are plain."""
     return {
         Token: ink["plain"],
         Comment: ink["quiet"],

@@ -1,7 +1,7 @@
 """Rules as objects of the documentation: the boxes of `{rule}`, the role `{rule}`, their inventory.
 
-A rule that rules.toml does not have, and one that stands on another page than that file says or on
-none, are faults, each with file and line.
+An unknown rule, a rule on another page than rules.toml says, and a rule on no page are warnings
+with file and line.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, heading, n
 from lifespec.conformance.words import data
 from lifespec.validate import SPECS
 from lifespec_docs.blocks import folded_node, summary_node
-from lifespec_docs.facts import ROOT, record
 from lifespec_docs.tables import prose
+from lifespec_docs.views.records import read as record
+from lifespec_docs.words import ROOT, translations
 from lifespec_docs.words import mark as _
-from lifespec_docs.words import translations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ class RuleDirective(SphinxDirective):
         return [self._box(rule, _main_first(rule))]
 
     def _box(self, rule: Rule, boxes: Sequence[tuple[str, ...]]) -> nodes.container:
-        """Return the box of a rule: what it says on its page, and folded what else there is."""
+        """Return the box of a rule: its sentence, and a note with sources and other wordings."""
         group, *others = boxes
         head = nodes.paragraph("", "", *self._head(rule, group), classes=["rule-head"])
         more = nodes.container("", head, self._more(rule, group, others), classes=["rule-foot"])

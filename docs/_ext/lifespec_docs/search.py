@@ -13,15 +13,15 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 FILE = "search-index.js"
-LEFT_OUT = {"headerlink", "no-search", "output", "rule-head", "rule-source", "shown"}
-NAMED = {"rule", "case", "sig"}  # classes of what is called by its ID
+LEFT_OUT = {"headerlink", "no-search", "output", "rule-head", "shown"}
+NAMED = {"rule", "case", "sig"}  # classes of elements with their ID as the title
 BLOCKS = {"dd", "dt", "figcaption", "h1", "h2", "h3", "h4", "li", "p", "summary", "tr"}
 WORD = re.compile(r"[A-Za-z_][\w.]*\w")
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"}
 
 
 class Entry:
-    """A place that a result leads to; it is open while elements are, as many as `depth`."""
+    """A place that a result leads to; it ends with the element that is `depth` deep."""
 
     def __init__(self, anchor: str, title: str, depth: int) -> None:
         self.anchor, self.title, self.depth = anchor, title, depth
@@ -38,7 +38,7 @@ class Entry:
 
 
 class Page(HTMLParser):
-    """Reads what can be searched for on a page."""
+    """Read the entries of a page."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -16,17 +16,17 @@ __all__ = ["LANGUAGES", "alternates", "localized", "setup"]
 
 # Sphinx's name of a language: the folder of its pages, its tag, its own name
 LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
-LABELS = (  # which the theme writes without asking a catalog
+LABELS = (  # of the theme, which it does not translate
     "Toggle site navigation sidebar",
     "Toggle table of contents sidebar",
     "Toggle Light / Dark / Auto color theme",
 )
-MENDED = {  # what the theme's markup lacks for those who do not see it
+MENDED = {  # attributes for screen readers that the theme's markup lacks
     'role="heading"': 'role="heading" aria-level="2"',
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{Site navigation}"',
     '<aside class="toc-drawer': '<aside aria-label="{On this page}" class="toc-drawer',
 }
-UNUSED = {  # what Sphinx's own search loads, where one calls eval, and styles for other buttons
+UNUSED = {  # scripts of Sphinx's search, one of which calls eval, and styles of absent buttons
     "furo-extensions.css",
     "documentation_options.js", "doctools.js", "sphinx_highlight.js", "translations.js",
 }  # fmt: skip
@@ -47,7 +47,7 @@ def localized(html: str) -> str:
 
 
 def alternates(page: str, base: str) -> list[dict[str, str]]:
-    """Return the same page in each language: its tag, its name, links from here and from afar."""
+    """Return the same page in each language: tag, name, a relative and an absolute link."""
     up = "../" * (page.count("/") + 1)
     return [
         {
@@ -62,7 +62,7 @@ def alternates(page: str, base: str) -> list[dict[str, str]]:
 
 
 def set_addresses(_app: Sphinx, config: Config) -> None:
-    """Tell Sphinx and its extensions where the pages of this language will stand."""
+    """Configure the address of the pages in this language for Sphinx and its extensions."""
     folder, _, _ = LANGUAGES[config.language]
     base = config.site_base_url = f"{config.site_base_url.rstrip('/')}/".lstrip("/")
     address = f"{base}{folder}/" if base else ""
@@ -76,7 +76,7 @@ def add_context(
     context: dict[str, Any],
     doctree: nodes.document | None,
 ) -> None:
-    """Give the templates what they show."""
+    """Add the variables that the templates use."""
     config, target = app.config, app.builder.get_target_uri(pagename)
     pages = alternates(target, config.site_base_url)
     for files in ("script_files", "css_files"):

@@ -1,8 +1,8 @@
 """`{table} NAME [ARGUMENT…]`: the table NAME, drawn by the template `records/NAME.md`.
 
-The template is Markdown, so roles and links work in it. It knows what the view NAME returns for the
-arguments; one with spaces stands in quotes. The content of the directive, if there is any, is the
-caption of the first table, and belongs to the text of the page.
+The template is Markdown, so roles and links work in it. Its variables are what the view NAME
+returns for the arguments; an argument with spaces is quoted. The content of the directive, if there
+is any, is the caption of the first table, and is translated with the page.
 
 Values are escaped where they are put in; `_` and `ngettext` translate words, which may have markup
 of their own; the filters `code` and `prose` mark a value up. `[text]{.class #id}` is an anchor, to
@@ -34,7 +34,7 @@ __all__ = ["Markdown", "TableDirective", "code", "environment", "prose", "setup"
 
 TEMPLATES = ROOT / "docs" / "_templates" / "records"
 DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml")  # what views read
-PIPE = "\ue07c"  # stands for a pipe in a literal, where it would end the cell
+PIPE = "\ue07c"  # replaces a pipe in a literal, which would end the cell
 SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$&~#!])")
 
 
@@ -105,7 +105,7 @@ class TableDirective(SphinxDirective):
     option_spec: ClassVar[dict[str, Any]] = {}
 
     def run(self) -> list[nodes.Node]:
-        """Return what the template says, as part of no catalog of the pages."""
+        """Return the nodes of the rendered template, which the catalogs of the pages leave out."""
         before = {id(section) for section in self.state.document.findall(nodes.section)}
         found = self.parse_text_to_nodes(self._text(), allow_section_headings=True)
         sections = self.state.document.findall(nodes.section)  # which MyST appends by itself
@@ -147,7 +147,7 @@ class TableDirective(SphinxDirective):
             raise self.error(f"The table {name!r} cannot be drawn: {place}") from error
 
     def _caption(self, found: list[nodes.Node]) -> list[nodes.Node]:
-        """Put the content above the first table; return what is wrong with it."""
+        """Put the content above the first table; return the messages of the parser."""
         if not self.content:
             return []
         table = next((each for part in found for each in part.findall(nodes.table)), None)

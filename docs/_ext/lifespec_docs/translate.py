@@ -1,7 +1,7 @@
 """Renew the Chinese catalogs, and name each message that waits for a translation.
 
 A message that has changed keeps its Chinese as fuzzy; one that has moved takes its Chinese along.
-With --check nothing is written; the status is 1 if a message waits, or is of no use any more.
+With --check nothing is written; the status is 1 if a message waits or is no longer used.
 """
 
 import re
@@ -16,9 +16,9 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po, write_po
 
 PAGES, PACKAGE = Path("locales/zh_CN/LC_MESSAGES"), Path("src/lifespec/conformance/data")
-BY_HAND = PAGES / "sphinx.po"  # the words of the theme that Sphinx does not translate
+BY_HAND = PAGES / "sphinx.po"  # written by hand: words of the theme that Sphinx does not translate
 KEYS = {"says", "keys", "hint", "hint-middleware", "labels", "sentences"}  # of data that have words
-LEVEL = re.compile(r"\{(?:must|should|may)(?: not)?\}")  # is translated by itself
+LEVEL = re.compile(r"\{(?:must|should|may)(?: not)?\}")  # a message of its own
 # Without the dates that Babel writes, which would conflict whenever two people translate.
 HEADER = r"""msgid ""
 msgstr ""

@@ -2,7 +2,7 @@
 
 Babel collects what stands in `_("…")` and `ngettext("…", "…", number)`, in Python and in templates.
 The translations stand in `locales/<language>/LC_MESSAGES/lifespec.po`; those of rules, cases and
-verdicts are the package's own. The types on API pages are no words, and stay out of the catalogs.
+verdicts are in the package. The types on API pages are not translated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-__all__ = ["catalogs", "mark", "setup", "translations"]
+__all__ = ["ROOT", "catalogs", "mark", "setup", "translations"]
 
 TYPES = (":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[")  # the second is conf.py's
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,7 +44,7 @@ def catalogs(language: str) -> list[Path]:
 
 
 def translations(env: BuildEnvironment) -> gettext.NullTranslations:
-    """Return the translations into the language of this build; without an entry a word stays."""
+    """Return the translations into the language of this build; untranslated words stay English."""
     files = catalogs(env.config.language)
     for path in files:
         env.note_dependency(path)
@@ -70,7 +70,7 @@ def _merged(files: tuple[tuple[Path, int], ...]) -> gettext.NullTranslations:
 
 
 class UntranslatableTypes(SphinxTransform):
-    """Marks the names of fields, and the types that sphinx-autodoc-typehints wrote."""
+    """Keep names of fields, and types that sphinx-autodoc-typehints wrote, out of the catalogs."""
 
     default_priority = 9  # before Sphinx collects messages
 

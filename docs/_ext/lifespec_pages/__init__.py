@@ -1,1 +1,1 @@
-"""Runs the blocks of the pages under pytest; Sphinx has no part in it."""
+"""Run the blocks of the pages under pytest, without Sphinx."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Block"]
+__all__ = ["TRACEBACK", "Block"]
+
+TRACEBACK = "Traceback (most recent call last):"  # the line from which an output shows an exception
 
 
 @dataclass(frozen=True, slots=True)

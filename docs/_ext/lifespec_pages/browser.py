@@ -1,4 +1,4 @@
-"""Runs the programs of a page in a reader's browser, where Pyodide imports this module."""
+"""Run the programs of a page in a reader's browser, where Pyodide imports this module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the blocks of a page that run.
+"""Find the blocks of a page that run.
 
 A `python` or `pycon` block runs, and a `sh` block that is `{.real}`. Classes above a block:
 
@@ -191,8 +191,8 @@ def _kind(fence: _Fence) -> str:
 def _may_stay(fence: _Fence) -> bool:
     """Return whether a fence that does not run may stand on a page."""
     directive = fence.language.startswith("{") and fence.language not in CODE_DIRECTIVES
-    said = "not-run" in fence.classes or OPTION.search(fence.content)
-    return directive or fence.language in SHOWN_ONLY or bool(said)
+    marked = "not-run" in fence.classes or OPTION.search(fence.content)
+    return directive or fence.language in SHOWN_ONLY or bool(marked)
 
 
 def _rst_checks(text: str, page: str) -> Iterator[Block]:

@@ -85,7 +85,7 @@ class Page(pytest.File):
             self.done[number] = failure
 
     def _explain(self, tree: ast.Module, source: str) -> None:
-        """Let the assertions of a check say what they compared, as those of tests do."""
+        """Rewrite the assertions of a check, so that failures show what was compared."""
         rewrite_asserts(tree, source.encode(), str(self.path), self.config)
 
     def raised_above(self, number: int) -> int | None:
@@ -127,15 +127,15 @@ class BlockItem(pytest.Item):
         failure = excinfo.value
         if not isinstance(failure, BlockFailed):
             return super().repr_failure(excinfo, style)
-        said, cause = [str(failure)], failure.__cause__
+        lines, cause = [str(failure)], failure.__cause__
         if isinstance(cause, CheckFailed):
             cause = cause.__cause__
         above = self.parent.raised_above(self.number)
         if above is not None and isinstance(cause, NameError):
-            said.append(f"That follows from line {above}, where a block above raised.")
+            lines.append(f"That follows from line {above}, where a block above raised.")
         if cause and self.block.kind != "check":
-            said.append("".join(_from_page(cause, self.block.page)))
-        return "\n".join(said)
+            lines.append("".join(_from_page(cause, self.block.page)))
+        return "\n".join(lines)
 
     def reportinfo(self) -> tuple[os.PathLike[str], int, str]:
         """Return the place of the block."""
@@ -159,7 +159,7 @@ def _edit(block: Block, difference: Difference) -> Edit:
 
 
 class Updates:
-    """Writes new outputs into the pages when all blocks have run."""
+    """Write new outputs into the pages when all blocks have run."""
 
     def __init__(self) -> None:
         self.pages: dict[str, list[Edit]] = {}
@@ -192,7 +192,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hear Ctrl-C, as programs want to, and let the process that has all reports update pages."""
+    """Let Ctrl-C interrupt programs, and register `Updates` in the process that has all reports."""
     # what a shell starts in the background ignores Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("update") and not hasattr(config, "workerinput"):

@@ -1,6 +1,6 @@
-"""What a check on a page may use beside the names of the page's programs.
+"""The names that a check can use, in addition to those of the programs of its page.
 
-All of it is the same on asyncio and on trio, where time is virtual:
+They are the same on asyncio and on trio, with a virtual clock:
 
     Lifespan, StartupFailed, …              the public names of lifespec
     application(startup=…, shutdown=…)      an application; a step is "complete", "hang", "return",
@@ -53,7 +53,7 @@ __all__ = ["CheckFailed", "prove", "traced"]
 
 SERVERS = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
 CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}
-MANY = 1_000_000  # log records, more than there are
+MANY = 1_000_000  # log records: the handler never flushes them
 LONG = 1e6  # seconds, of an application that hangs
 DOCS = Path(__file__).resolve().parents[2]
 
@@ -151,7 +151,7 @@ class _Prelude:
     async def events_of(self, app: Any, **options: Any) -> list[str]:
         recorder = trace.record(app)
         await self.outcome_of(recorder, **options)
-        entries = (entry for spoken in recorder.conversations for entry in spoken.entries)
+        entries = (entry for each in recorder.conversations for entry in each.entries)
         return [entry.type for entry in entries if entry.kind in {"received", "sent"}]
 
 
@@ -236,7 +236,7 @@ def aside(function: Callable[..., Any], *arguments: object, **options: object) -
 
 @contextmanager
 def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespace]:
-    """Want the body to raise that; afterwards `error` of what this gives is the exception."""
+    """Fail unless the body raises this; then `error` of the yielded object is the exception."""
     caught = SimpleNamespace(error=None)
     try:
         yield caught
@@ -250,7 +250,7 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
 
 
 class _Traced(ast.NodeTransformer):
-    """Notes that an `assert` or a `with expect` ran."""
+    """Insert a note before each `assert` and each `with expect`, so that it is known which ran."""
 
     def __init__(self) -> None:
         self.lines: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Prints the paragraphs that stayed as they were while what stands below them changed.
+"""Print the unchanged paragraphs with a block or a rule below them that changed.
 
 python -m lifespec_pages.review [REVISION]     from git alone; the revision is main if none is given
 """
@@ -46,7 +46,7 @@ def evidence(page: str, read: Read) -> dict[str, str]:
     rules = {name: repr(rule) for name, rule in tomllib.loads(read(RULES)).items()}
     found: dict[str, str] = {}
     above: list[str] = []
-    ended = False  # the paragraphs above have their blocks
+    ended = False  # a block followed the paragraphs above: the next paragraph begins a new group
     for token in _tokens(read(page)):
         if token.type == "inline":
             above = [token.content] if ended else [*above, token.content]

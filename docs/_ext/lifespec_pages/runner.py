@@ -1,4 +1,4 @@
-"""Runs a block and compares what it prints with its page.
+"""Run a block and compare what it prints with its page.
 
 A program, a session or a check runs in this process, on the clock of `lifespec.testing`; a
 process in real time. The frames of a traceback are not compared, and its exception may stand
@@ -20,6 +20,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from lifespec import server
+from lifespec_pages.block import TRACEBACK
 from lifespec_pages.prelude import SERVERS, CheckFailed, prove, traced
 from lifespec_pages.sandbox import Namespace, Timeout, limited, run_process
 
@@ -31,10 +32,9 @@ if TYPE_CHECKING:
 
     Rewrite = Callable[[ast.Module, str], object]
 
-__all__ = ["TRACEBACK", "BlockFailed", "Difference", "OutputDiffers", "run"]
+__all__ = ["BlockFailed", "Difference", "OutputDiffers", "run"]
 
-HERE, APART = 60.0, 120.0  # seconds that a block may take; a busy machine needs many
-TRACEBACK = "Traceback (most recent call last):"
+LIMIT, PROCESS_LIMIT = 60.0, 120.0  # seconds that a block may take on a busy machine
 ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
 SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)|(?<=是，用时 )\d+\.\d(?= 秒)")  # of a report
 SERVER_LINE = re.compile(r".*(?:server|parent) process \[.*\n")  # names a process
@@ -105,13 +105,13 @@ def run(block: Block, namespace: Namespace, rewrite: Rewrite | None = None) -> N
     """
     try:
         if block.kind == "process":
-            printed = _printed_apart(block)
+            printed = _printed_by_process(block)
             differences = [*_compared(block.output_line, printed, block.output)]
         else:
-            with namespace.staged(), limited(HERE):
+            with namespace.staged(), limited(LIMIT):
                 differences = [*_differences(block, namespace, rewrite)]
     except Timeout as error:
-        raise _too_long(block, _line(block, error), HERE) from None
+        raise _too_long(block, _line(block, error), LIMIT) from None
     if differences:
         raise OutputDiffers(block, differences)
 
@@ -277,7 +277,7 @@ def _too_long(block: Block, line: int, seconds: float) -> BlockFailed:
     return BlockFailed(block, line, f"the block ran for more than {seconds:g} seconds")
 
 
-def _printed_apart(block: Block) -> str:
+def _printed_by_process(block: Block) -> str:
     """Return what a block prints in a process of its own."""
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
     files, options = [*block.files], []
@@ -291,10 +291,10 @@ def _printed_apart(block: Block) -> str:
         program = UNDER_UVICORN
     if "pytest" in block.classes:
         options = ["-m", "pytest", "-q"]
-    status, printed, errors = run_process(program, APART, files, *options)
+    status, printed, errors = run_process(program, PROCESS_LIMIT, files, *options)
     sys.stderr.write(errors)
     if status is None:
-        raise _too_long(block, block.line, APART)
+        raise _too_long(block, block.line, PROCESS_LIMIT)
     if options and status in (0, 1):  # all passed, some failed
         return _summary(printed)
     if status or errors:

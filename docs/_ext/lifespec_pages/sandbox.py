@@ -1,4 +1,4 @@
-"""Where a block runs: in the place of the main program, or in a process of its own."""
+"""Where a block runs: in this process as the main program, or in a process of its own."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ __all__ = ["LOUD", "Namespace", "Process", "Timeout", "lacking", "limited", "pla
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)
 AGAIN = 1.0  # seconds until an exception that was swallowed is raised again
-# What makes Python, pytest, rich and others print something else than they do for a reader: more
-# warnings, colours, other lines.
+# Variables that make Python, pytest, rich and others print other lines than in a plain shell: more
+# warnings, colours.
 LOUD = (
     *("PYTHONWARNINGS", "PYTHONDEVMODE", "PYTHONASYNCIODEBUG"),
     *("FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "PY_COLORS", "PYTHON_COLORS"),
     *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "LINES", "CI"),
 )
-NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of who runs the pages
+NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process that runs the pages
 PERL = ["perl", "-MFuture::AsyncAwait", "-e", "1"]
 IGNORED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
@@ -70,7 +70,7 @@ class Namespace:
 
     @contextmanager
     def staged(self) -> Iterator[None]:
-        """Put this page in the place of the main program, on a virtual clock."""
+        """Replace the main program by this page, on a virtual clock."""
         with ExitStack() as stack:
             enter = stack.enter_context
             enter(patch.object(sys, "displayhook", self._display))
@@ -81,7 +81,7 @@ class Namespace:
             stack.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
             sys.modules["__main__"] = self.main
             enter(self._logged())
-            enter(_usual_warnings())
+            enter(_default_warnings())
             enter(redirect_stdout(self.stdout))
             yield
 
@@ -117,7 +117,7 @@ class Namespace:
 
 
 @contextmanager
-def _usual_warnings() -> Iterator[None]:
+def _default_warnings() -> Iterator[None]:
     """Set the filters of a Python that was started without options."""
     with warnings.catch_warnings():
         warnings.resetwarnings()

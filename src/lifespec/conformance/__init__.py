@@ -1,7 +1,7 @@
 """The conformance suite: check an application, middleware or a server, and read the report.
 
-`check_app`, `check_middleware` and `check_server` return a `Report`; they raise `Unchecked` for a
-specification, case or rule that there is not.  The command `lifespec check` is made of them.
+`check_app`, `check_middleware` and `check_server` return a `Report`; they raise `Unchecked` for an
+unknown specification, case or rule.  The command `lifespec check` calls them.
 """
 
 from lifespec.conformance.app.check import check_app, check_middleware

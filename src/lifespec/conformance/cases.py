@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 __all__ = [
+    "COURSE",
     "MEANWHILE",
     "ROLES",
     "SERVER",
@@ -53,6 +54,7 @@ SERVER = (  # what the suite does as the server of middleware, unless a case say
     "await end",
 )
 MEANWHILE = ("request /", "stop")  # what it does as client and operator of a server
+COURSE = ("start-and-stop", "request-while-running")  # the first lines of a report are about these
 
 
 class Verb(NamedTuple):

@@ -16,7 +16,7 @@ from importlib.metadata import distributions
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance.cases import expected
+from lifespec.conformance.cases import Role, expected
 from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.words import printable
 from lifespec.testing.facts import Fact
@@ -43,7 +43,6 @@ __all__ += [
 ]
 
 FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
-Role = Literal["server", "application", "middleware"]
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from lifespec.conformance.cases import vocabulary
-from lifespec.conformance.explain import address, base, columns, wrapped
+from lifespec.conformance.cases import COURSE, vocabulary
+from lifespec.conformance.explain import WIDTH, address, base, columns, wrapped
 from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
 from lifespec.conformance.rules import names, rules
 from lifespec.conformance.words import data, printable, translator
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDTH", "Words", "render", "sentences"]
 
-WIDTH = 80
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = dict(zip(Verdict, ("1;31", "33", "32", "36", "2"), strict=True))
 BOLD, DIM = "1", "2"
 BLOCKS = {False: (Verdict.FAIL, Verdict.WARN), True: tuple(Verdict)}
 HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another rule's hint explains
-NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of a skip that are a fault
-FIRST = ("start-and-stop", "request-while-running")  # cases that the first lines are about
+NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are faults
 
 
 @functools.cache
@@ -255,13 +253,13 @@ def _headline(report: Report) -> str:
 
 
 def _alike(findings: Iterable[Finding], verdicts: Sequence[Verdict]) -> Iterator[Sequence[Finding]]:
-    """Yield the findings with these verdicts, those together that are the same in several cases.
+    """Yield the findings with these verdicts, equal findings of several cases together.
 
-    In short, without what the first lines say already.
+    If PASS is not among the verdicts, leave out what the first lines of the report say already.
     """
     found: dict[object, list[Finding]] = {}
     for each in findings:
-        first = each.case in FIRST and each.kind in ("course", "course-start")
+        first = each.case in COURSE and each.kind in ("course", "course-start")
         short = Verdict.PASS not in verdicts
         if each.verdict in verdicts and not (short and (first or each.framework)):
             key = each.verdict, each.rule, each.observed, each.framework

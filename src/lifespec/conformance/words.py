@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["cut", "data", "mark", "printable", "shown", "translator"]
+__all__ = ["cut", "data", "mark", "printable", "short_repr", "translator"]
 
 _ENTRY = re.compile(r'^msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
 _LONGEST = 2000  # characters of a text of others in a report
@@ -54,7 +54,7 @@ def cut(text: str, most: int = _LONGEST) -> str:
     return text if len(text) <= most else f"{text[: most - end]} ... {text[-end:]}"
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the repr of a value, even if its own repr raises; cut if it is long."""
     try:
         return cut(repr(value))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Deadlock", "VirtualLoop", "run"]
 
-BUSY = 50_000  # turns of the loop without a wait, after which the clock moves all the same,
-AGAIN = 1_000  # and moves again after so many more
+BUSY = 50_000  # turns of the loop without a wait, after which the clock moves all the same
+AGAIN = 1_000  # further turns without a wait, after which it moves again
 STUCK = 1_000_000  # turns of the loop without a wait and without a timer
 _INSTEAD = "run this on a real event loop."
 
@@ -58,11 +58,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._home = threading.get_ident()
         self._known: set[threading.Thread] = set()
-        self._stranger = ""
+        self._other_thread = ""  # the name of one that scheduled a callback
         self._busy = 0
 
     def run_forever(self) -> None:
-        """Run until stopped; threads that live already do not concern this loop, nor do turns."""
+        """Run until stopped; ignore threads that run already, and the turns of earlier runs."""
         self._known = set(threading.enumerate())
         self._busy = 0  # turns in which something was ready
         super().run_forever()
@@ -72,9 +72,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return self._now
 
     def select(self, timeout: float | None) -> tuple[()]:
-        """Move the clock to the next timer, if nothing is ready before it or all is busy."""
-        if self._stranger:
-            name, self._stranger = self._stranger, ""
+        """Move the clock to the next timer if no callback is ready, or if the loop is busy."""
+        if self._other_thread:
+            name, self._other_thread = self._other_thread, ""
             self._refuse_threads(name)
         self._busy = self._busy + 1 if timeout == 0 else 0
         if 0 < self._busy <= BUSY:
@@ -87,9 +87,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
             self._refuse_threads(", ".join(sorted(newcomers)))
         busy, self._busy = self._busy, max(self._busy - AGAIN, 0) if pending else 0
         if not pending:
-            raise Deadlock(_deadlocked(asyncio.all_tasks(self), busy=busy > 0))
+            raise Deadlock(_deadlock_message(asyncio.all_tasks(self), busy=busy > 0))
         self._now = max(self._now, self._scheduled[0].when())
-        self._clock_resolution = math.ulp(self._now)  # "due" is: earlier than time plus this
+        self._clock_resolution = math.ulp(self._now)  # asyncio runs timers before time + this
         return ()
 
     async def settle(self) -> None:
@@ -106,8 +106,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         """Schedule `callback`, as `call_soon` does; another thread is refused."""
         if threading.get_ident() != self._home:
-            self._stranger = threading.current_thread().name
-            self._refuse_threads(self._stranger)
+            self._other_thread = threading.current_thread().name
+            self._refuse_threads(self._other_thread)
         return self.call_soon(callback, *args, context=context)
 
     def _refuse_threads(self, names: str) -> NoReturn:
@@ -134,7 +134,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Do nothing: `select` never brings any."""
 
 
-def _deadlocked(tasks: set[asyncio.Task[Any]], *, busy: bool) -> str:
+def _deadlock_message(tasks: set[asyncio.Task[Any]], *, busy: bool) -> str:
     what = "Tasks run again and again" if busy else "Every task waits"
     places = Counter(_place(task.get_coro()) for task in tasks)
     waits = [place + (f" ({n} tasks)" if n > 1 else "") for place, n in sorted(places.items())]

@@ -88,7 +88,7 @@ def _data(part: Any) -> Any:
 
 
 class Place(NamedTuple):
-    """A function, its file from the current folder on, a line, and what stands there."""
+    """A function, its file relative to the current folder, a line, and the source of that line."""
 
     function: str
     file: str
@@ -109,7 +109,7 @@ class Place(NamedTuple):
 
 
 def own_package(name: str) -> None:
-    """Take the code of a package for its author's in this process, even if it is installed."""
+    """Treat the code of a package as its author's in this process, even if it is installed."""
     _checked.clear()
     with suppress(ImportError, ValueError):  # such as the module `__main__`
         spec = importlib.util.find_spec(name)
@@ -119,7 +119,7 @@ def own_package(name: str) -> None:
 
 
 def is_own(file: str) -> bool:
-    """Tell whether a file is the author's; one such as `<string>` belongs to nobody."""
+    """Tell whether a file is the author's; one such as `<string>` is not."""
     if file.startswith((_LIBRARY, _PACKAGE, "<")) or _INSTALLED & {*Path(file).parts}:
         return file.startswith(tuple(_checked))
     return True
@@ -138,7 +138,7 @@ def is_lifespec(file: str) -> bool:
 
 
 def short(file: Path) -> str:
-    """Return a path from the current folder on, or only its name."""
+    """Return a path relative to the current folder, or only the name of the file."""
     with suppress(OSError, ValueError):  # the current folder was removed, or the file is elsewhere
         return str(file.relative_to(Path.cwd()))
     return file.name
@@ -204,7 +204,7 @@ class Error(NamedTuple):
     file: str = ""
 
     def fact(self) -> Fact:
-        """Return what a sentence says of it."""
+        """Return the exception as part of a sentence."""
         kind = "error" if self.text else "error-bare"
         what = Fact(kind, {"type": self.type, "text": self.text})
         return Fact("at-place", {"what": what, "place": self.place.fact()}) if self.place else what

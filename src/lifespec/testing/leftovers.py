@@ -58,7 +58,7 @@ class Logged(NamedTuple):
     error: Error | None = None
 
     def fact(self) -> Fact:
-        """Return what a sentence says of it."""
+        """Return the record as part of a sentence."""
         parts = {"level": self.level, "logger": self.logger, "message": self.message}
         if self.error:
             return Fact("logged-error", {**parts, "error": self.error.fact()})
@@ -71,7 +71,7 @@ class _Errors(logging.Handler):
         self.found: list[Logged] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name == "lifespec.server":  # it tells of the application, and so do we
+        if record.name == "lifespec.server":  # the report says the same
             return
         error = described(record.exc_info[1]) if record.exc_info and record.exc_info[1] else None
         line = next(iter(record.getMessage().splitlines()), "")
@@ -133,7 +133,7 @@ async def tasks(
 ) -> list[Fact]:
     """Return the tasks of this loop that still run and that belong to an application, sorted.
 
-    Those that have no place in the author's code are a library's, which ends them as it likes.
+    Those that have no place in the author's code are a library's, which has to end them.
     """
     running = asyncio.all_tasks()
     for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
@@ -185,7 +185,7 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
 
 
 def _holds(thread: threading.Thread) -> bool:
-    """Tell whether a thread holds up the end of the process: not if it is idle, in a pool."""
+    """Tell whether a thread delays the end of the process; an idle thread of a pool does not."""
     if thread.daemon or thread is threading.current_thread():
         return False
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001

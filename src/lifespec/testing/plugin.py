@@ -1,6 +1,6 @@
 """The pytest plugin: the fixture `lifespan`, which runs applications, and its two timeouts.
 
-pytest loads this module in every run, so it imports nothing of ours before that is needed.
+pytest loads this module in every run, so it imports other modules of lifespec when they are needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REPORT = ("lifespec.conformance.report", "Report")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options and what they are in a configuration file."""
+    """Add the options, on the command line and in a configuration file."""
     group = parser.getgroup("lifespec", "applications with a lifespan (lifespec)")
     for name, event in EVENTS.items():
         text = f"how long the fixture lifespan waits for the answer to {event}: seconds, or none"
@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse what is no timeout."""
+    """Raise UsageError for an invalid timeout."""
     for name in EVENTS:
         _timeout(config, name)
 
@@ -48,7 +48,7 @@ def lifespan(pytestconfig: pytest.Config) -> Callable[..., Running]:
 
     The arguments are those of `lifespec.Lifespan`.
     """
-    from lifespec.testing.running import Running  # noqa: PLC0415  its price is the test's
+    from lifespec.testing.running import Running  # noqa: PLC0415  only tests with the fixture pay for it
 
     timeouts = {name: _timeout(pytestconfig, name) for name in EVENTS}
     return lambda app, **options: Running(app, **{**timeouts, **options})

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import gc
-import importlib
-import sys
 import threading
 import warnings
 from contextlib import ExitStack
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, Self
 
+from lifespec.composition import lifespan_class
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 from lifespec.testing import leftovers
 from lifespec.testing.facts import without_lifespec
@@ -95,7 +94,7 @@ class Running:
 
     async def __aenter__(self) -> Self:
         __tracebackhide__ = True
-        self.lifespan = _lifespan_class()(self._recorder, **self._options)
+        self.lifespan = lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
         self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
@@ -135,12 +134,12 @@ class Running:
         __tracebackhide__ = True
         if self.violations:
             raise ViolationsFound(self._summary(), self.violations)
-        remarks = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
-        for sentence in (*remarks, *self._left):
+        sentences = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
+        for sentence in (*sentences, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
     def _explained(self, failure: LifespanFailed) -> LifespanFailed:
-        """Leave out of a failure what a test's author has not written, and add a summary."""
+        """Remove the frames of lifespec from a failure, and add a summary."""
         cause = failure.__cause__
         if cause is not None:
             cause.__traceback__ = without_lifespec(cause.__traceback__)
@@ -165,14 +164,6 @@ class Running:
         found += leftovers.threads(self._threads)
         logged = [f"The application logged {each.fact()}" for each in self._logged]
         return [*(f"The application left behind {each}" for each in found), *logged]
-
-
-def _lifespan_class() -> type[Lifespan]:
-    """Return the `Lifespan` of the library that runs here; trio may run as a guest of asyncio."""
-    trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_run():
-        return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]
-    return Lifespan
 
 
 def _owner(task: asyncio.Task[Any]) -> object:

@@ -141,7 +141,7 @@ def _recording_send(conversation: Conversation, send: Any) -> Callable[[Any], Aw
     async def recorded_send(event: Any) -> Any:
         __tracebackhide__ = True
         type_, detail = _described(event)  # now: the server may change it
-        if _is_being_cancelled():  # what is sent from here on comes of that
+        if _is_being_cancelled():  # the cancellation stands before what is sent because of it
             conversation.note_cancellation()
         try:
             value = await send(event)

@@ -31,7 +31,7 @@ MARKS = (  # where, what, and whether it is an event of the protocol, which has 
     (OFFERED, "lifespan.shutdown", True),
     (ANSWERED, "lifespan.shutdown.complete", True),
 )
-LANES = (  # what a bar tells, where it ends, and where its last part begins
+LANES = (  # the label of a bar, where it ends, and where its last part begins
     (_("New connections: accepted until the signal"), SIGNAL, None),
     (_("Idle connections: closed at once"), SIGNAL, None),
     (_("Open requests: answered, or cancelled at a timeout"), OFFERED, SIGNAL),
@@ -44,7 +44,7 @@ DOTTED = ' stroke-dasharray="3 3"'
 
 
 def protocol(translate: Translate) -> tuple[str, str]:
-    """Draw the whole of the protocol: a call, two questions, two answers, and requests between."""
+    """Draw the whole protocol: a call, two events, their answers, and the requests between."""
     drawing = Drawing(WIDTH, 318)
     for x, name in ((LEFT, _("server")), (RIGHT, _("application"))):
         drawing.box(x - 56, 3, 112, 30)
@@ -120,8 +120,8 @@ def timeline(translate: Translate) -> tuple[str, str]:
         drawing.line(_bar(0, end, y + 24), PALE)
         if last:
             drawing.line(_bar(last, end, y + 24), DARK)
-    told = "; ".join(translate(text) for text, _end, _last in LANES)
-    return drawing.svg(translate(TITLE), told), translate(CAPTION)
+    description = "; ".join(translate(text) for text, _end, _last in LANES)
+    return drawing.svg(translate(TITLE), description), translate(CAPTION)
 
 
 def _bar(start: int, end: int, y: int) -> str:

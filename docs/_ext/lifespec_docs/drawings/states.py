@@ -1,4 +1,4 @@
-"""The state diagram: the phases of a lifespan and the steps between them."""
+"""The state diagram: the phases of a lifespan and the transitions between them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PLACES: dict[str, tuple[int, int]] = {
     _("gone"): (MIDDLE, 488),
 }
 WIDE, HIGH = 44, 15  # half of a state's box
-# The way of each step, its last point and direction, and the place of its label.
+# The path of each transition, the point and direction of its arrow, and the place of its label.
 WAYS: dict[tuple[str, str], tuple[str, str, str, tuple[int, int, str]]] = {
     ("called", "early"): ("M136 24H66q-8 0-8 8V97", "M58 97", "down", (130, 17, "end")),
     ("called", "starting"): ("M180 39V97", "M180 97", "down", (187, 72, "start")),
@@ -69,7 +69,7 @@ def states(translate: Translate) -> tuple[str, str]:
 
 
 def drawn(transitions: Mapping[Any, Mapping[str, Step]], translate: Translate) -> str:
-    """Draw every step that breaks no rule; raise ValueError for one without a place."""
+    """Draw every transition that breaks no rule; raise ValueError for one without a place."""
     drawing = Drawing(360, 540)
     for state in transitions:
         if state not in PLACES:
@@ -93,12 +93,12 @@ def drawn(transitions: Mapping[Any, Mapping[str, Step]], translate: Translate) -
 
 
 def _edges(transitions: Mapping[Any, Mapping[str, Step]]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return what leads from a state to a state without breaking a rule."""
+    """Return by pair of states the triggers that lead from one to the other and break no rule."""
     edges: dict[tuple[str, str], tuple[str, ...]] = {}
     for state, row in transitions.items():
-        for happening, step in row.items():
+        for trigger, step in row.items():
             if not step.rule:
-                edges[state, step.to] = (*edges.get((state, step.to), ()), happening)
+                edges[state, step.to] = (*edges.get((state, step.to), ()), trigger)
     return edges
 
 
@@ -112,7 +112,7 @@ def _sentences(
 def _way(
     drawing: Drawing, edge: tuple[str, str], labels: Sequence[str], translate: Translate
 ) -> None:
-    """Add a step that has a way of its own."""
+    """Add a transition that has a path of its own."""
     way, end, head, (x, y, anchor) = WAYS[edge]
     drawing.line(way, f'{DASHED if edge[1] == "gone" else ""} data-step="{edge[0]} {edge[1]}"')
     drawing.line(end + HEADS[head])
@@ -124,7 +124,7 @@ def _way(
 
 
 def _bundle(drawing: Drawing, translate: Translate) -> None:
-    """Add the way from all marked states to `gone`."""
+    """Add the path from all marked states to `gone`."""
     x, y = PLACES["gone"]
     drawing.line(f"M{x + WIDE + 28} {y}h-28", DASHED)
     drawing.line(f"M{x + WIDE} {y}{HEADS['left']}")

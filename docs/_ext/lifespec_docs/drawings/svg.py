@@ -42,7 +42,7 @@ class Drawing:
         self.texts.append(f"<text {place}{extra}>{escape(words)}</text>")
 
     def svg(self, label: str, description: str) -> str:
-        """Return the whole; label and description are for those who do not see it."""
+        """Return the drawing as HTML; screen readers get the label and the description."""
         size = f'viewBox="0 0 {self.width:g} {self.height:g}"'
         style = f"width:{self.width / 16:g}rem;max-width:100%;height:auto;overflow:visible"
         pen = 'fill="none" stroke="currentColor" stroke-linecap="round" stroke-linejoin="round"'

@@ -1,4 +1,4 @@
-"""Lets readers run and edit the programs of a page, each after those above it.
+"""Let readers run and edit the programs of a page, each after those above it.
 
 `make live` builds such a site. `files` writes what a browser loads; there `live.js` draws buttons
 and output, and `worker.js` starts Python.
@@ -28,7 +28,8 @@ RUNS = "runs-here"  # the class of a program that a browser can run
 OTHERS = {"not-run", "real", "check", "shown"}  # classes of blocks that are no programs of a page
 MODULES = {"lifespec", *(name.replace("-", "_") for name in PACKAGES), *sys.stdlib_module_names}
 IMPORTED = re.compile(r"^ *(?:from|import) (\w+)", re.MULTILINE)
-APART = {"check_app", "check_middleware", "check_server", "fcntl", "server_trio", "threading"}
+# names that need processes, threads, file locks or trio, which a browser lacks
+NATIVE = {"check_app", "check_middleware", "check_server", "fcntl", "server_trio", "threading"}
 
 
 def runnable(programs: Iterable[str]) -> Iterator[bool]:
@@ -39,7 +40,7 @@ def runnable(programs: Iterable[str]) -> Iterator[bool]:
         top = symtable.symtable(source, "program", "exec").get_symbols()
         defined = {each.get_name() for each in top if each.is_assigned() or each.is_imported()}
         absent -= defined
-        runs = imported <= MODULES and not words & (APART | absent)
+        runs = imported <= MODULES and not words & (NATIVE | absent)
         absent = absent if runs else absent | defined
         yield runs
 

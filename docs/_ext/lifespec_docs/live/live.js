@@ -56,7 +56,7 @@ class Call {
   }
 }
 
-// The next program has a worker that no other has changed, whose Python starts meanwhile.
+// The next program gets a fresh worker; its Python starts before it is needed.
 function replaceWorker() {
   worker?.terminate();
   worker = newWorker();
@@ -104,7 +104,7 @@ class Program {
     }
   }
 
-  // Who saves data is asked before the first download.
+  // If the browser saves data, the first press only shows the size of the download.
   async loads() {
     if (!manifest) {
       const response = await fetch(here("manifest.json"), {cache: "no-cache"}).catch(() => null);

@@ -26,21 +26,21 @@ let python = null; // a promise of the function that runs programs
 let progress = () => {};
 
 addEventListener("message", async ({data: {token, manifest, programs}}) => {
-  const tell = (part) => send({token, ...part});
-  progress = (loaded) => tell({loaded});
+  const reply = (part) => send({token, ...part});
+  progress = (loaded) => reply({loaded});
   try {
     python ??= started(manifest);
     const {run} = await python;
     if (!programs) return;
     let room = MOST;
-    tell({begins: true});
+    reply({begins: true});
     const answer = run(stringify(programs), (text) => {
-      if (room > 0) tell({text: text.slice(0, room)});
+      if (room > 0) reply({text: text.slice(0, room)});
       room -= text.length;
     });
-    tell(parse(answer));
+    reply(parse(answer));
   } catch (error) {
-    tell({failed: `${error?.message ?? error}`});
+    reply({failed: `${error?.message ?? error}`});
   }
 });
 

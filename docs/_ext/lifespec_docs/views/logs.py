@@ -10,7 +10,7 @@ __all__ = ["TABLES", "loglines", "open_requests", "which_server"]
 Row = dict[str, Any]
 SIGNALS = ("SIGTERM", "SIGINT")
 TWO = "two workers"
-# What a column says, of which run: None is the run with the signal of the row.
+# The key of a column in the record of a run, and the run: None is that with the signal of the row.
 FACTS = {
     "served": ("served", None),
     "shutdown": ("shutdown", None),

@@ -6,11 +6,10 @@ from typing import Any
 
 from docutils.nodes import make_id
 
+from lifespec.conformance.server.process import SIGNALLED
 from lifespec_docs.words import ROOT
 
 __all__ = ["TABLES", "key", "measured", "read", "shell_status"]
-
-SIGNALLED = 128  # what a shell adds to the number of a signal
 
 
 def read(name: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Tables of the specifications: the keys of the scope, the events, and a comparison.
 
-The arguments are specifications that say the same, such as "pagi 0.3".
+The arguments are specifications with equal tables, such as "amgi 1.0" and "amgi 2.0".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["TABLES", "groups"]
 
 Context = dict[str, Any]
 ALWAYS, OPTIONAL = _("always"), _("optional")
-# The rows of the comparison; what has a space is a word of ours, and what has none is a key.
+# The rows of the comparison: keys, and words to translate, which have a space.
 HEADS = (
     "type", _("versions under"), "version", "spec_version", "is_worker", "worker_num", "state",
     "*.failed",
@@ -70,11 +70,11 @@ def compared() -> Context:
     return {"columns": columns, "names": names, "heads": heads}
 
 
-def groups(shown: Mapping[str, object]) -> list[tuple[str, ...]]:
-    """Put specifications that show the same into one group, in the order of SPECS."""
+def groups(properties: Mapping[str, object]) -> list[tuple[str, ...]]:
+    """Put specifications with equal properties into one group, in the order of SPECS."""
     found: list[list[str]] = []
-    for spec, what in shown.items():
-        group = next((group for group in found if shown[group[0]] == what), None)
+    for spec, own in properties.items():
+        group = next((group for group in found if properties[group[0]] == own), None)
         if group is None:
             found.append([spec])
         else:

@@ -13,7 +13,7 @@ __all__ = ["TABLES", "answers", "choice", "profile"]
 Row = dict[str, Any]
 KEYS = {"frameworks": "framework", "hosts": "host"}  # what a row of a record is about
 SHARED = "shop"  # the program of servers, which the page of hosts shows
-VARIANTS = {  # what follows the name of a row, unless it is a name or an option itself
+VARIANTS = {  # words after the name of a row; names and options are not translated
     *(_("one hook"), _("one function"), _("one middleware"), _("one listener")),
     *(_("exit stack"), _("strict"), _("called twice"), _("two workers"), _("three managers")),
     *(_("timeouts of 3 s"), _("no worker process"), _("one lifespan"), _("Session and a function")),
@@ -24,30 +24,30 @@ KINDS = {
     "server": _("Servers"),
     "platform": _("Platforms for models"),
 }
-NONE = ["none"]  # what was not asked, or cannot be said
+NONE = ["none"]  # the answer to a question that was not run, or that does not apply
 WIDTH = 96  # of a line about what happened
 NOTES = ("connect", "disconnect")  # what a program prints between the lines of a log
 
 
-def slug(name: str) -> str:
-    """Return a name as the page of a subject has it."""
+def page_name(name: str) -> str:
+    """Return the name of the page of a subject."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def head(record: str, row: Row) -> Row:
-    """Return how a row is named, in a table of all and on its page, and where that is."""
+    """Return the name of a row, in a table of all and on its page, and that page."""
     name, _comma, variant = row["name"].partition(", ")
     known, of = variant in VARIANTS, row[KEYS[record]]
     return {
         "name": name if known else row["name"],
         "variant": variant if known else "",
         "short": variant if variant and name == of else row["name"],
-        "page": f"{record}/{slug(of)}.md",
+        "page": f"{record}/{page_name(of)}.md",
     }
 
 
 def answers(record: str, group: str, *kinds: str) -> Row:
-    """Arrange a group of answers: a row for each subject that was asked, perhaps of some kinds."""
+    """Arrange a group of answers: a row for each subject that has it, perhaps of some kinds."""
     found = [
         row
         for row in read(record)["subjects"]
@@ -80,12 +80,12 @@ def profile(record: str, name: str) -> Row:
 
 
 def _rows(found: Sequence[Row], group: str, columns: Iterable[str]) -> dict[str, list[list[str]]]:
-    """Return by column the answer for each subject, without what none of them was asked."""
+    """Return by column the answer of each subject, without columns that no subject answers."""
     rows = {
         column: [row["answers"].get(group, {}).get(column, NONE) for row in found]
         for column in columns
     }
-    return {column: given for column, given in rows.items() if given != [NONE] * len(found)}
+    return {column: cells for column, cells in rows.items() if cells != [NONE] * len(found)}
 
 
 def _programs(row: Row) -> Iterator[str]:
@@ -112,8 +112,7 @@ def _run(question: str, happened: Sequence[Sequence[Any]]) -> Iterator[str]:
         return
     yield f"{question}, {happened[0][1]}"
     for kind, *about in happened[1:]:
-        said = " ".join(map(str, about))
-        text = said if kind == "logs" else f"{kind} {said}".strip()
+        text = " ".join(map(str, about if kind == "logs" else (kind, *about)))
         yield f"    {text}" if kind in (*NOTES, "logs") else f"    [{text}]"
 
 
@@ -122,13 +121,13 @@ def choice(record: str) -> Row:
     rows = read(record)["subjects"]
     names = dict.fromkeys(row[KEYS[record]] for row in rows)
     kinds = {
-        kind: (title, [slug(row[KEYS[record]]) for row in rows if row.get("kind") == kind])
+        kind: (title, [page_name(row[KEYS[record]]) for row in rows if row.get("kind") == kind])
         for kind, title in KINDS.items()
     }
     return {
         "of": record,
         "kinds": {kind: (title, pages) for kind, (title, pages) in kinds.items() if pages},
-        "names": {slug(name): name for name in names},
+        "names": {page_name(name): name for name in names},
     }
 
 

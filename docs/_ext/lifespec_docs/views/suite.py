@@ -27,7 +27,7 @@ __all__ = ["TABLES"]
 
 Context = dict[str, Any]
 UNSPECIFIED = _("not specified")
-DRAWN = "role", "says", "script", "expect"  # the keys that the template shows in a way of their own
+DRAWN = "role", "says", "script", "expect"  # keys of a case that the template draws by itself
 COMMANDS = {
     "server": "lifespec check server",
     "application": "lifespec check app",

@@ -72,14 +72,13 @@ def _skipped(row: Row) -> dict[str, list[tuple[str, str]]]:
 def subject(name: str, of: str) -> Row:
     """Return a row, for the head of its section."""
     (row,) = (row for row in subjects(name) if row["name"] == of)
-    return {"subject": row, "signs": SIGNS}
+    return {"subject": row}
 
 
 def findings(name: str, of: str) -> Row:
     """Arrange the sentences about a subject, the worst first, then what could not be observed."""
     (row,) = (row for row in subjects(name) if row["name"] == of)
     return {
-        "subject": row,
         "items": [*_items(row, anchors(name, row))],
         "skipped": _skipped(row),
         "places": anchors(name, row),

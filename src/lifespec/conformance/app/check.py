@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 __all__ = ["LIMIT", "cases_for", "check_app", "check_middleware"]
 
 LIMIT = 30.0  # seconds for an answer
-SERVING = process.LOOKED[1]
-FIRST = {"application": process.LOOKED[0], "middleware": "through-start-and-stop"}
-AT_ONCE = os.cpu_count() or 1  # processes that work
-MOST = 16  # processes that do little but wait
-LITTLE = 0.5  # seconds of the processor
+SERVING = cases.COURSE[1]
+FIRST = {"application": cases.COURSE[0], "middleware": "through-start-and-stop"}
+LITTLE = 0.5  # seconds of the processor: a first case that took fewer mostly waited
+AT_ONCE = os.cpu_count() or 1  # cases at a time, and
+MOST = 16  # cases at a time if the first one mostly waited
 
 Tell = Callable[[str, "Collection[Finding]"], object]
 Tick = Callable[[str, float], object]
@@ -163,7 +163,7 @@ def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> di
 
 
 def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
-    """Tell whether a case may only have gone wrong because others were played beside it.
+    """Tell whether a case may have gone wrong only because others were played at the same time.
 
     They may want the same port, or the same file.
     """
@@ -175,7 +175,7 @@ def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
     startup, shutdown = judge.answers(seen)
-    if startup in (*judge.DECLINED, "refused"):
+    if startup in (*judge.ENDED, "refused"):
         return Fact("unsupported")
     if seen.startup != "complete":
         return Fact("does-not-start")
@@ -199,7 +199,7 @@ def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Rep
     if seen.shutdown == "complete" and not judge.stops(serving):  # it failed while it served
         seen = replace(serving, unrun=seen.unrun)
     how = judge.answers(seen)[0]
-    starts, supported = how == "complete", how not in judge.DECLINED
+    starts, supported = how == "complete", how not in judge.ENDED
     fails = any(each.fails() for each in report.findings)
     return replace(
         report,

@@ -23,21 +23,21 @@ if TYPE_CHECKING:
     from lifespec.testing.facts import Error
     from lifespec.testing.leftovers import Logged
 
-__all__ = ["DECLINED", "LATE", "PHRASES", "advice_on", "answers", "ending", "findings"]
+__all__ = ["ANSWERS", "ENDED", "LATE", "PHRASES", "advice_on", "answers", "ending", "findings"]
 __all__ += ["lingers", "rows", "stops"]
 
 ANSWERS = ("complete", "failed")
-DECLINED = ("raised", "returned")
+ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
-LONG = 1.0  # seconds that are told
+LONG = 1.0  # seconds from which on a report says how long an answer took
 MOST = 3  # lines of a stack, lifespans that never ran
 
 
 def answers(seen: Seen) -> tuple[str, str]:
     """Return how an application answers startup, and how it answers shutdown."""
     caught = any(SendRefused.__name__ in each.kinds for each in seen.errors)
-    if seen.refused and (caught or seen.startup in DECLINED):
-        if seen.startup in (*DECLINED, "failed"):
+    if seen.refused and (caught or seen.startup in ENDED):
+        if seen.startup in (*ENDED, "failed"):
             return "refused", ""
         if seen.shutdown != "complete":
             return seen.startup, "refused"
@@ -96,7 +96,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
 def _answer(seen: Seen, phase: str, limit: float) -> Fact:
     """Return how it starts or stops."""
     how = answers(seen)[phase == "shutdown"]
-    late = " late" * (how in DECLINED and phase == "startup" and seen.received)
+    late = " late" * (how in ENDED and phase == "startup" and seen.received)
     if how + late not in _ANSWERS[phase]:
         return _overdue(seen, limit)
     kind, name = _ANSWERS[phase][how + late]
@@ -254,16 +254,16 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
     startup, shutdown = answers(seen)
     how = shutdown if startup == "complete" else startup
     if how in LATE or seen.doing == "blocked":
-        yield _of_overdue(seen)
+        yield _advice_when_overdue(seen)
     elif how == "returned early" and not seen.framework:
         yield _advice("advise-wait", "shutdown")
     elif how in ("failed", "raised", "failed early", "raised early"):
-        found = [*_of_error(seen)]
+        found = [*_advice_on_errors(seen)]
         early = how.endswith("early") and not found
         yield from [_advice("advise-crash", _BACKGROUND)] if early else found
-    if startup in DECLINED and seen.received:
+    if startup in ENDED and seen.received:
         yield _advice("advise-send-failed", _QUICKSTART)
-    elif startup in DECLINED and not seen.framework:
+    elif startup in ENDED and not seen.framework:
         key = seen.error and seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
         yield _advice("advise-scope", "write-middleware") if key else Fact("advise-find-lifespan")
     if stays:
@@ -274,12 +274,12 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
         yield _advice("advise-never-ran", "mount-applications")
 
 
-def _of_error(seen: Seen) -> Iterator[Fact]:
+def _advice_on_errors(seen: Seen) -> Iterator[Fact]:
     """Yield advice by the kind of exception."""
-    given = [each for each in seen.unrun if each.kind == "given-no-lifespan"]
+    wrong = [each for each in seen.unrun if each.kind == "given-no-lifespan"]
     for error in seen.errors:
-        if given and "callable" in error.texts:
-            yield from given
+        if wrong and "callable" in error.texts:
+            yield from wrong
             return
         if found := advice_on(error):
             yield found
@@ -296,7 +296,7 @@ def advice_on(error: Error) -> Fact | None:
     return None
 
 
-def _of_overdue(seen: Seen) -> Fact:
+def _advice_when_overdue(seen: Seen) -> Fact:
     if seen.doing == "blocked":
         return _advice("advise-blocked", "timeouts")
     if seen.doing == "idle":
@@ -310,7 +310,7 @@ def _of_overdue(seen: Seen) -> Fact:
 
 
 class _Question(NamedTuple):
-    """What a phrase is judged by: a rule, a specification, what was seen, and in the first case."""
+    """What a phrase is judged by: rule, specification, what was seen here and in the first case."""
 
     rule: str
     spec: str
@@ -365,7 +365,7 @@ def _answered(question: _Question) -> Outcome:
     answer = seen.startup if phase == "startup" else seen.shutdown
     if phase == "shutdown" and seen.startup != "complete":
         return Outcome("skip", Fact("does-not-start"))
-    if seen.refused and answer in DECLINED:
+    if seen.refused and answer in ENDED:
         if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
             return Outcome("broken", fact("shutdown-answered-with", event=seen.sent[-1]))
         return Outcome("skip", fact("had-refused", why=seen.refused[0]))
@@ -428,7 +428,7 @@ def _no_exit(question: _Question) -> Outcome:
 
 
 def _no_raise(question: _Question) -> Outcome:
-    """Advice, by whatever specification: none says that one may not raise there."""
+    """Warn in every specification: none of them forbids to raise there."""
     seen = question.seen
     if seen.startup == "raised" and seen.received and not seen.refused:
         return Outcome("missed", question.course())

@@ -1,9 +1,8 @@
 """Find the lifespans that an author gave to a framework, and those of them that never ran.
 
-The author's source says what was given: an argument such as `lifespan=`, what is assigned or
-appended to an attribute `lifespan`, a handler of an event.  Of an application that a library made,
-its router has the lifespan.  While a case is played, the functions that run are noted, without
-touching any of them.
+They are found in the author's source: an argument such as `lifespan=`, a value that is assigned or
+appended to an attribute `lifespan`, a handler of an event.  If a library made the application, its
+router has the lifespan.  A profile function notes the functions that run while a case is played.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ __all__ = ["Given", "find", "running", "unrun"]
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
 HANDLERS = ("on_event", "add_event_handler")
-WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # one is in the source
-FRAMEWORKS = ("starlette", "fastapi")  # whose own functions wrap those of authors
-MODULES = 300  # of an author, which are read
+WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # a source without them is not parsed
+FRAMEWORKS = ("starlette", "fastapi")  # their own functions wrap those of authors
+MODULES = 300  # of an author: more are not read
 
 
 class Given(NamedTuple):
-    """What was given to a framework: its name, itself, its code, where it is, to whom."""
+    """An object that a framework was given: name, object, code, place, and the receiver."""
 
     name: str
     value: Any
@@ -130,7 +129,7 @@ def _of_routers() -> Iterator[Given]:
 
 
 def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]:
-    """Yield those of which no code ran, and those that nobody could have called."""
+    """Yield those of which no code ran, and those that cannot be called."""
     for each in {each.name: each for each in found}.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}
         if not each.code:
@@ -144,7 +143,7 @@ def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]
 def running(ran: set[CodeType]) -> Iterator[None]:
     """Note the code that runs meanwhile."""
     before, add = sys.getprofile(), cast("Any", ran.add)
-    # one expression: a tracer sees nothing of what a profiler calls
+    # a lambda: coverage cannot trace the lines of a profile function
     note: Any = lambda frame, event, _: event == "call" and add(frame.f_code)  # noqa: E731
     sys.setprofile(note)
     threading.setprofile(note)

@@ -62,7 +62,7 @@ class Asyncio:
 
 
 class Trio:
-    """The same of trio, whose nurseries leave no task behind, and none that dies unnoticed."""
+    """The event loop of trio: nurseries leave no task behind, and raise what a task raised."""
 
     def __init__(self) -> None:
         self.trio: Any = import_module("trio")

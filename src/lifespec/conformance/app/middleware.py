@@ -1,7 +1,7 @@
 """Play a case to middleware, between an application and the server of the suite, and compare.
 
 What one of them sends has to reach the other.  A difference that no specification forbids, such as
-a key that an event has lost, is told and fails nobody.
+a key that an event has lost, is INFO.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lifespec.conformance.app.judge import ending
+from lifespec.conformance.app.judge import ANSWERS, ending
 from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import Fact, Outcome, fact
-from lifespec.conformance.words import shown
+from lifespec.conformance.words import short_repr
 from lifespec.testing.facts import described
 from lifespec.validate import SPECS
 
@@ -122,7 +122,7 @@ def play(
     except Exception as error:
         raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
-        raise NotFound(fact("middleware-returned", value=shown(app)))
+        raise NotFound(fact("middleware-returned", value=short_repr(app)))
     call = play_case(app, case, spec, limit, loop, watch)
     sides = _Sides(probe, call)
     for each in expected(case, spec):
@@ -149,14 +149,14 @@ def _compared(wanted: Expectation, sides: _Sides) -> Outcome:
     if wanted.rule.startswith("shutdown"):
         if sides.seen.startup != "complete":
             return _outcome("skip", "shutdown-not-sent")
-        if _types(_of("startup", sides.probe.events)) != ["lifespan.startup"]:
+        if _types(_of_phase("startup", sides.probe.events)) != ["lifespan.startup"]:
             return _outcome("skip", "startup-not-as-sent")
     return _COMPARISONS[wanted.phrase](wanted.rule, sides)
 
 
 def _instead(seen: Seen) -> Fact:
     """Return what middleware did with a lifespan scope that it did not pass on."""
-    if seen.startup in ("complete", "failed"):
+    if seen.startup in ANSWERS:
         return fact("answers-itself")
     return ending(seen) if seen.ended else fact("no-answer-in-time")
 
@@ -188,7 +188,7 @@ def _state(_: str, sides: _Sides) -> Outcome:
 
 
 def _request(_: str, sides: _Sides) -> Outcome:
-    """See whether requests have the values of the lifespan's state."""
+    """Compare the state of each request with the values of the lifespan's state."""
     if not sides.probe.requests:
         return Outcome("skip", sides.call.reply)
     live = sides.call.live or {}
@@ -204,7 +204,7 @@ def _request(_: str, sides: _Sides) -> Outcome:
 def _events(rule_id: str, sides: _Sides) -> Outcome:
     phase = rule_id.partition("-")[0]
     offered = [each.event for each in sides.probe.case.server if each.verb == "offer"]
-    wanted, found = _of(phase, offered), _of(phase, sides.probe.events)
+    wanted, found = _of_phase(phase, offered), _of_phase(phase, sides.probe.events)
     if (types := _types(found)) != _types(wanted):
         return _outcome("broken", "app-received", events=_listed(types))
     if lost := _lost(wanted[0], found[0]):
@@ -214,8 +214,9 @@ def _events(rule_id: str, sides: _Sides) -> Outcome:
 
 def _answers(rule_id: str, sides: _Sides) -> Outcome:
     phase = "shutdown" if rule_id.startswith("shutdown") else "startup"
-    answered = getattr(sides.seen, phase) in ("complete", "failed")
-    wanted, found = _of(phase, sides.probe.sent), _of(phase, sides.call.messages) * answered
+    answered = getattr(sides.seen, phase) in ANSWERS
+    wanted = _of_phase(phase, sides.probe.sent)
+    found = _of_phase(phase, sides.call.messages) * answered
     sent, types = _types(wanted), _types(found)
     if not sent and not types:
         return _UNFINISHED
@@ -253,13 +254,13 @@ def _holds(error: BaseException | None, own: BaseException) -> bool:
 
 
 def _rejects(_: str, sides: _Sides) -> Outcome:
-    """See that an unknown scope is refused, by the application or by the middleware."""
+    """Hold if an unknown scope is refused, by the application or by the middleware."""
     held = sides.seen.ended == "raised" and not sides.seen.sent
     return Outcome("held" if held else "broken", ending(sides.seen))
 
 
 def _unchanged(_: str, sides: _Sides) -> Outcome:
-    """Compare the server's own scope; what is in the state is no matter here."""
+    """Compare the server's own scope before and after the call, without the values of the state."""
     now, then = sides.call.scope, dict(sides.call.offered)
     if "state" in then:
         then["state"] = sides.call.live
@@ -269,7 +270,7 @@ def _unchanged(_: str, sides: _Sides) -> Outcome:
     return _outcome("held", "scope-unchanged")
 
 
-def _of(phase: str, events: Sequence[Any]) -> list[Any]:
+def _of_phase(phase: str, events: Sequence[Any]) -> list[Any]:
     """Leave out the events of the other phase."""
     other = "shutdown" if phase == "startup" else "startup"
     return [event for event in events if f"lifespan.{other}" not in _type(event)]

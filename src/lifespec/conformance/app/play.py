@@ -1,8 +1,8 @@
 """Play the script of a case to an application, in real time, and keep all that was seen.
 
-The server that is played here obeys the tables of `lifespec.validate`.  It refuses what is no
-event, and what leads nowhere, by raising out of `send`.  Nothing else is raised into an
-application, and no verdict is given here: `judge` does that.
+The server that is played here follows the tables of `lifespec.validate`.  Its `send` raises for an
+unknown event and for one that changes no state; nothing else is raised into the application.
+`judge` gives the verdicts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lifespec.conformance.app.loops import Asyncio, Trio
 from lifespec.conformance.cases import scope_of
 from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.text import Words
-from lifespec.conformance.words import cut, shown
+from lifespec.conformance.words import cut, short_repr
 from lifespec.testing import facts, trace
 
 if TYPE_CHECKING:
@@ -77,36 +77,36 @@ class Seen:
     startup: str = ""
     shutdown: str = ""
     reaction: str = ""
-    ended: str = ""
-    received: bool = False
-    asked: bool = False
-    obeyed: bool = True
+    ended: str = ""  # how the call ended: returned, raised, exited, cancelled
+    received: bool = False  # at least one event
+    asked: bool = False  # lifespan.shutdown was sent to it
+    obeyed: bool = True  # it ended in time when it was cancelled
     waited: str = ""
     doing: str = ""
     stack: tuple[facts.Place, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
-    sent: list[str] = field(default_factory=list)
-    message: str = ""
-    refused: list[Fact] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)  # types of events
+    message: str = ""  # of the last failed event
+    refused: list[Fact] = field(default_factory=list)  # why `send` raised
     broken: list[Broken] = field(default_factory=list)
     error: facts.Error | None = None
     caught: facts.Error | None = None
-    actor: str = ""
-    framework: str = ""
-    idle: bool = False
-    cost: float = 0.0
-    obstacle: Fact | None = None
-    exited: str = ""
-    wrong_key: str = ""
-    has_state: bool = False
-    rebound: bool = False
-    lingers: bool = False
+    actor: str = ""  # the module of the innermost application that acted last
+    framework: str = ""  # the installed package that has this module
+    idle: bool = False  # it waits for an event
+    cost: float = 0.0  # seconds of the processor
+    obstacle: Fact | None = None  # why nothing can be judged
+    exited: str = ""  # how its process ended by itself
+    wrong_key: str = ""  # of the state at the end, if one is not a str
+    has_state: bool = False  # the state has keys at the end
+    rebound: bool = False  # scope["state"] is another object at the end
+    lingers: bool = False  # its process did not end in time
     on_trio: bool = False
     entries: list[trace.Entry] = field(default_factory=list)
     leftovers: list[Fact] = field(default_factory=list)
     logged: list[Logged] = field(default_factory=list)
     marks: list[tuple[float, str]] = field(default_factory=list)
-    died: list[Fact] = field(default_factory=list)
+    died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
     unrun: list[Fact] = field(default_factory=list)
     compared: dict[tuple[str, str], Any] = field(default_factory=dict)
     complete: bool = False
@@ -183,7 +183,7 @@ class Call:
             self.end("exited", error)
 
     async def play(self, script: Sequence[Action]) -> None:
-        """Carry out the lines of a script, as far as the application goes along."""
+        """Carry out the lines of a script until the application does not go on."""
         for action in script:
             self.watch.arm(self.limit)
             if not await _STEPS[action.verb](self, action):
@@ -193,7 +193,7 @@ class Call:
             await self.until(_REACHED["end"], min(self.limit, GRACE))
         self.seen.rebound = self.scope.get("state") is not self.live
         keys = (key for key in self.live or () if not isinstance(key, str))
-        self.seen.wrong_key = next(map(shown, keys), "")
+        self.seen.wrong_key = next(map(short_repr, keys), "")
         self.seen.has_state, self.seen.idle = bool(self.live), self.idle
         if self.seen.shutdown == "complete":
             self.seen.leftovers = await self.loop.running()
@@ -228,7 +228,7 @@ class Call:
         return True
 
     async def wait_for(self, action: Action) -> bool:
-        """Wait until something is so, and else keep what the application is doing."""
+        """Wait for a condition; when the time is over, note what the application is doing."""
         word = action.text
         limit = min(self.limit, GRACE) if word == "end" else self.limit
         if await self.until(_REACHED[word], limit):
@@ -311,7 +311,7 @@ class Call:
             done.set()
 
     async def until(self, reached: Callable[[Call], bool], limit: float) -> bool:
-        """Wait until something is so, or until the time is over; return whether it is so."""
+        """Wait until a condition is true or the time is over; return whether it is true."""
         self.deadline = time.monotonic() + limit
         while not reached(self) and (seconds := self.deadline - time.monotonic()) > 0:
             await self.loop.wait(self.changed, seconds)
@@ -336,7 +336,7 @@ class Call:
     async def _awaitable(self) -> None:
         self.coroutine = self.app(self.scope, self._receive, self._send)
         if not hasattr(type(self.coroutine), "__await__"):
-            raise NoApplication(shown(self.coroutine))
+            raise NoApplication(short_repr(self.coroutine))
         await self.coroutine
 
     async def _receive(self) -> Any:
@@ -400,12 +400,12 @@ class Call:
         if not spec.failures:
             self._break("events-known", fact("sent-not-in-spec", event=kind), is_open=True)
         text = message.get("message", None if spec.needs_message else "")
-        self.seen.message = cut(text if isinstance(text, str) else shown(text))
+        self.seen.message = cut(text if isinstance(text, str) else short_repr(text))
         if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
             self.seen.caught = facts.described(error)
         if isinstance(text, str):
             return None
-        return self._break("message-is-text", fact("message-no-text", value=shown(text)))
+        return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))
 
     def _answered(self, kind: str, before: validate.State) -> None:
         """Note an answer, and how long it took."""
@@ -417,7 +417,7 @@ class Call:
             self.mark("serving")
             for key in self.live or ():
                 if not isinstance(key, str):
-                    self._break("state-keys-text", fact("key-at-startup", key=shown(key)))
+                    self._break("state-keys-text", fact("key-at-startup", key=short_repr(key)))
 
     def _break(self, rule: str, observed: Fact, *, is_open: bool = False) -> Fact:
         """Note that a message broke a rule; return what was observed."""
@@ -426,7 +426,7 @@ class Call:
         return observed
 
     def end(self, how: str, error: BaseException | None = None) -> None:
-        """Note how the call ended, unless that is known or no matter any more."""
+        """Note how the call ended, unless it is noted already or the script is over."""
         seen = self.seen
         if seen.ended or self.over:
             return
@@ -481,7 +481,7 @@ def _module(frame: Any) -> str:
 def _unknown(kind: object, message: object) -> Fact:
     """Return that there is no such event, and which one may have been meant."""
     if not isinstance(kind, str):
-        return fact("no-event", value=shown(message))
+        return fact("no-event", value=short_repr(message))
     known = [each.type for each in validate.EVENTS.values() if each.sender == "application"]
     if meant := difflib.get_close_matches(kind, known, n=1):
         return fact("unknown-event-but", event=cut(kind, 100), meant=meant[0])

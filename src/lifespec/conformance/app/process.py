@@ -1,8 +1,8 @@
 """Processes: one that imports the target, and from it one for each case.
 
-So no case spoils the next, and nothing that a target does to its process does harm here.  A case is
-ended when its time is over, wherever it is: faulthandler writes down where, from a thread of its
-own, which also sees into a loop that is blocked by C code.
+So no case changes what the next one finds, and the target cannot change this process.  A case is
+ended when its time is over.  Then faulthandler writes its stack from a thread of its own, so that a
+loop that C code blocks has one, too.
 """
 
 from __future__ import annotations
@@ -45,14 +45,13 @@ if TYPE_CHECKING:
     from lifespec.conformance.app.target import Job
     from lifespec.conformance.cases import Case
 
-__all__ = ["LOOKED", "Host", "Result", "main", "play_all"]
+__all__ = ["Host", "Result", "main", "play_all"]
 
-LOOKED = ("start-and-stop", "request-while-running")  # cases in which causes are looked for
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 ENDING = 1.0  # seconds that a process has to end once all is seen
 POLL = 0.05
 TICK = 1.0
-SPARE = 10.0  # seconds for a process beside the limits of what it does
+SPARE = 10.0  # seconds for a process in addition to the limits of the case
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an event loop waits
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
@@ -74,17 +73,17 @@ class Host:
 
     def __init__(self, job: Job) -> None:
         self.job, self.stack = job, _stack_file()
-        self.connection, there = multiprocessing.Pipe()
-        program = f"from {__name__} import main; main({there.fileno()})"
+        self.connection, other_end = multiprocessing.Pipe()
+        program = f"from {__name__} import main; main({other_end.fileno()})"
         self.process = subprocess.Popen(
             [sys.executable, "-c", program],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
-            pass_fds=[there.fileno()],
+            pass_fds=[other_end.fileno()],
         )
-        there.close()
+        other_end.close()
 
     def __enter__(self) -> Self:
         self.connection.send((self.job, sys.path, self.stack.name))
@@ -147,11 +146,11 @@ def main(number: int) -> None:
         except NotFound as error:
             why = error.fact
     connection.send(why)
-    way = "spawn" if _cannot_fork(before) else "fork"
+    method = "spawn" if _cannot_fork(before) else "fork"
     with contextlib.suppress(EOFError, ConnectionError):
         while not why:
             names, at_once = connection.recv()
-            for played in play_all(job, names, at_once, way, connection):
+            for played in play_all(job, names, at_once, method, connection):
                 connection.send(played)
 
 
@@ -167,7 +166,7 @@ def _cannot_fork(before: set[str]) -> bool:
 
 
 def play_all(
-    job: Job, names: Sequence[str], at_once: int, way: str = "fork", parent: Any = None
+    job: Job, names: Sequence[str], at_once: int, method: str = "fork", parent: Any = None
 ) -> Iterator[Result]:
     """Play cases, so many side by side, each in a process of its own; yield each when it is over.
 
@@ -177,7 +176,7 @@ def play_all(
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
-                running.append(_Process(job, waiting.popleft(), way))
+                running.append(_Process(job, waiting.popleft(), method))
             ready = wait([*(each.pipe for each in running), *([parent] if parent else [])], POLL)
             if parent in ready:  # it sends nothing meanwhile: it has gone
                 raise EOFError
@@ -192,17 +191,17 @@ def play_all(
 class _Process:
     """The process of a case, as seen from the one that has started it."""
 
-    def __init__(self, job: Job, name: str, way: str) -> None:
+    def __init__(self, job: Job, name: str, method: str) -> None:
         self.name, self.seen, self.stack = name, Seen(), _stack_file()
-        context: Any = multiprocessing.get_context(way)
-        self.pipe, there = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(job, name, there, self.stack.name))
+        context: Any = multiprocessing.get_context(method)
+        self.pipe, other_end = context.Pipe(duplex=False)
+        self.process = context.Process(target=_work, args=(job, name, other_end, self.stack.name))
         self.began = time.monotonic()
         self.deadline = self.began + job.limit * 3 + SPARE
-        with warnings.catch_warnings():  # of Python 3.12, of threads beside a fork
+        with warnings.catch_warnings():  # Python 3.12 warns of a fork with several threads
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
-        there.close()
+        other_end.close()
 
     def is_over(self) -> bool:
         """Take in what there is to read; return whether the process is over, or late."""
@@ -269,10 +268,10 @@ def _stack_file() -> Any:
 
 
 def _frames(text: str) -> list[facts.Place]:
-    """Return the frames below ours, of what faulthandler wrote of the main thread, outermost first.
+    """Return the frames that lifespec called in the main thread, as faulthandler wrote them.
 
-    Those of an event loop that waits are left out: where there is no other, nothing blocks it, and
-    the machine gave the process too little time.
+    The outermost comes first.  Frames of an event loop that waits are left out: if there are no
+    others, nothing blocks it, and the machine gave the process too little time.
     """
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
     found = [facts.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
@@ -324,8 +323,8 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 
 def _play(job: Job, case: Case, watch: Watch) -> Seen:
     """Play a case, and see what is left behind; return what was seen."""
-    subject, looks, before = job.find(), case.name in LOOKED, {*threading.enumerate()}
-    given, ran = lifespans.find() if looks else [], set[CodeType]()
+    subject, looks, before = job.find(), case.name in cases.COURSE, {*threading.enumerate()}
+    found, ran = lifespans.find() if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
     with leftovers.logging_errors() as logged, leftovers.noting_threads():
         with lifespans.running(ran) if looks else contextlib.nullcontext():
@@ -333,7 +332,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= call.began]
-    seen.unrun = [*lifespans.unrun(given, ran)]
+    seen.unrun = [*lifespans.unrun(found, ran)]
     seen.cost = sum(os.times()[:2])
     if job.role == "application":
         seen.framework = facts.library(seen.actor).capitalize()

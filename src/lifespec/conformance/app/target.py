@@ -1,4 +1,4 @@
-"""Find what is checked, such as `module:attribute` names, and say as a fact why it is not there."""
+"""Find the application or middleware that is checked, such as `shop.main:app`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lifespec.conformance.app.judge import advice_on
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.report import Fact, fact
-from lifespec.conformance.words import shown
+from lifespec.conformance.words import short_repr
 from lifespec.testing.facts import described, own_package
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Job(NamedTuple):
         is_name = isinstance(self.subject, str)
         found = _named(self.subject, factory=self.factory) if is_name else self.subject
         if not callable(found):
-            raise NotFound(fact("not-callable", target=self.name, value=shown(found)))
+            raise NotFound(fact("not-callable", target=self.name, value=short_repr(found)))
         if self.role == "application":
             _check_signature(found)
         return found  # type: ignore[no-any-return]
@@ -77,7 +77,7 @@ def _named(target: str, *, factory: bool) -> Any:
         if found is _MISSING:
             near = tuple(difflib.get_close_matches(name, dir(owner), n=3))
             kind = "no-attribute-near" if near else "no-attribute"
-            owner_name = getattr(owner, "__name__", None) or shown(owner)
+            owner_name = getattr(owner, "__name__", None) or short_repr(owner)
             raise NotFound(fact(kind, name=name, owner=owner_name, near=near))
     return _attempt(found, f"{target}()") if factory and callable(found) else found
 

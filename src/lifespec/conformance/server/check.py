@@ -1,4 +1,4 @@
-"""Checks a server: plays its cases, several at a time, and judges what was observed."""
+"""Check a server: play its cases, several at a time, and judge what was observed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lifespec.conformance.report import (
     skipped,
     unknown,
 )
-from lifespec.conformance.server.judge import AT_ONCE, Judge, clock
+from lifespec.conformance.server.judge import AT_CALL, Judge, clock
 from lifespec.conformance.server.play import (
     LIFESPAN,
     REQUESTS,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Target", "check", "check_server", "chosen"]
 
-PLACES = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
+AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
 NOTED = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
@@ -195,7 +195,7 @@ class _Check:
         found = {first.name: self.timed(self.play_first, first, tell=first in only)}
         if self.obstacle:
             return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
-        with ThreadPoolExecutor(PLACES) as pool:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
                 playing = {each.name: pool.submit(self.timed, self.play, each) for each in others}
                 return found | {name: each.result() for name, each in playing.items()}
@@ -257,7 +257,7 @@ class _Check:
             types = {line.get("type") for line in seen.lines if line["kind"] == "called"}
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else self.obstacle
-        elif wanted.phrase not in AT_ONCE:
+        elif wanted.phrase not in AT_CALL:
             misled = fact("misled") if judge.misled() else None
             why = self.obstacle if kind == "idle" else misled
         return Outcome("skip", why) if why else judge.judge(wanted.phrase)

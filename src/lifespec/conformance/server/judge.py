@@ -1,4 +1,4 @@
-"""Judges what was observed in a case: each phrase that a case can expect is a method.
+"""Judge what was observed in a case: each phrase that a case can expect is a method.
 
 A method returns whether its phrase holds, and a fact about what was observed.  It raises NotJudged
 if the sequence did not come so far that the phrase says anything: so a report names the rule that a
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lifespec.conformance.report import Fact, Outcome, fact
 from lifespec.conformance.server.play import REQUESTS
+from lifespec.conformance.server.process import SIGNALLED
 from lifespec.validate import SPECS
 
 if TYPE_CHECKING:
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
     from lifespec.conformance.report import How
     from lifespec.conformance.server.play import Line, Observation
 
-__all__ = ["AT_ONCE", "Judge", "NotJudged", "clock", "short", "words"]
+__all__ = ["AT_CALL", "Judge", "NotJudged", "clock", "short", "words"]
 
 NEVER = float("inf")
-SIGNALLED = 128  # and the number of a signal is the status, as shells have it
 LONGEST = 160  # characters of what a server wrote
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
 MARGIN = " \t|+-"  # the margin of a traceback of an exception group
@@ -34,9 +34,8 @@ FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 KEY_ERROR = re.compile(r"[\s|]*KeyError: 'message'\s*")
 BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application answers startup
-AT_ONCE = (  # phrases that the call alone shows
-    *("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first"),
-)
+# phrases that say something as soon as the application was called
+AT_CALL = ("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first")
 
 
 class NotJudged(Exception):
@@ -102,7 +101,7 @@ def _disordered(types: Sequence[str]) -> bool:
 
 
 class Judge:
-    """Judges one observation; `argument` is the text that follows a phrase in a case."""
+    """Judge one observation; `argument` is the text that follows a phrase in a case."""
 
     def __init__(self, seen: Observation, argument: str = "") -> None:
         self.seen, self.case, self.text = seen, seen.case, argument
@@ -291,7 +290,7 @@ class Judge:
     # ---- phrases: startup ----------------------------------------------------------------------
 
     def startup_first(self) -> Outcome:
-        """Hold if each process had startup first; a second call in one is no matter of events."""
+        """Hold if each process had startup first; one of its calls may get no event at all."""
         served = {call["pid"] for call in self.calls if self.events(call)}
         for call in self.calls:
             types = self.events(call)
@@ -428,7 +427,7 @@ class Judge:
         return _either(self.by_itself, "end", end=self.end)
 
     def exit_status(self) -> Outcome:
-        """Hold if a supervisor notices the failure; no specification speaks of the exit status.
+        """Hold if a supervisor notices the failure; no specification mentions the exit status.
 
         A server that ends by the signal that it was sent ends like that without a failure, too.
         """
@@ -489,7 +488,7 @@ class Judge:
         """Hold if no connection was served while the application handled shutdown.
 
         The system completes connections to a listening socket even if the server accepts none; the
-        specifications speak of the server.
+        specifications are about the server.
         """
         self.first("received", "lifespan.shutdown")
         if "answered" in (self.seen.knocks or self.stop()):

@@ -1,4 +1,4 @@
-"""Plays one case with a server: the suite is the application, a client and an operator.
+"""Play one case with a server: the suite is the application, a client and an operator.
 
 Every wait is for something that is observed, and has a timeout, which begins anew whenever the
 application notes something.
@@ -64,7 +64,7 @@ class Observation:
 
 
 class Player:
-    """Plays one case with a process, and writes into an observation.  `cancelled` ends all waits.
+    """Play one case with a process, and write into an observation.  `cancelled` ends all waits.
 
     A wait during which things happen ends after twice the timeout: a server may restart for ever.
     """

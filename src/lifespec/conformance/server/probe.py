@@ -45,14 +45,14 @@ class Failure(Exception):
     """The exception of a script."""
 
 
-def here() -> dict[str, int]:
+def location() -> dict[str, int]:
     """Return process, thread and event loop."""
     return {"pid": os.getpid(), "thread": threading.get_ident(), "loop": loop()}
 
 
 def note(kind: str, call: int, **facts: object) -> None:
     """Add a line to the log, whole or not at all."""
-    line = {"time": time.monotonic(), **here(), "call": call, "kind": kind, **facts}
+    line = {"time": time.monotonic(), **location(), "call": call, "kind": kind, **facts}
     with LOG.open("ab", buffering=0) as file:
         file.write(json.dumps(line).encode() + b"\n")
 
@@ -105,7 +105,7 @@ async def sleep(seconds: float) -> None:
     await module.sleep(seconds)
 
 
-async def file(name: str) -> None:
+async def wait_for_file(name: str) -> None:
     """Wait until there is a file of that name."""
     while not (HERE / name).exists():
         await sleep(POLL)
@@ -219,8 +219,8 @@ STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
     "converse": Call.converse,
     "state": Call.keep,
     "wait": lambda _, seconds: sleep(seconds),
-    "pause": lambda call, _: file(f"go{next(call.pauses)}"),
-    "hang": lambda _, __: file("never"),
+    "pause": lambda call, _: wait_for_file(f"go{next(call.pauses)}"),
+    "hang": lambda _, __: wait_for_file("never"),
     "raise": Call.fail,
     "throw": Call.throw,
     "listen": Call.listen,
@@ -242,9 +242,9 @@ async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
         scope["state"] = {}
     elif name == "hold":
         note("holds", number, type=scope["type"])
-        await file("release")
+        await wait_for_file("release")
     offered = [id(each) for each in states.values() if each is not None]
-    seen = {"probe": HERE.name, **here(), **before, "offered": offered}
+    seen = {"probe": HERE.name, **location(), **before, "offered": offered}
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})

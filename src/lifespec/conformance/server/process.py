@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,16 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
-__all__ = ["ENDING", "Process", "leaving_none", "until"]
+__all__ = ["ENDING", "SIGNALLED", "Process", "leaving_none", "until"]
 
 CASE, RUN = "LIFESPEC_CASE", "LIFESPEC_RUN"  # variables that mark what a case and a command start
 PROC = Path("/proc")
 POLL = 0.01  # seconds between two looks at a file or a process
 ENDING = 10.0  # seconds until a killed process is gone
 KEPT = 200_000  # bytes of output
+SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 PORTS = range(10240, 32768)  # below those that systems give to outgoing connections
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
-PLACES = re.compile(r"\{(\w+)\}")
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 _next = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  another one in each check
 
@@ -64,7 +66,7 @@ class Process:
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
         self.command, self.script, self.workers = command, script, workers
         self.port = _free_port()
-        self.cancelled = threading.Event()  # set if no answer is awaited any more
+        self.cancelled = threading.Event()  # set if the check was cancelled
         self._output = bytearray()
         self._lines, self._position = list[dict[str, Any]](), 0
         self._pauses = itertools.count(1)
@@ -93,8 +95,9 @@ class Process:
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         own |= {CASE: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
-        places = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
-        command = [PLACES.sub(lambda at: str(places.get(at[1], at[0])), w) for w in self.command]
+        values = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
+        fill = partial(PLACEHOLDER.sub, lambda found: str(values.get(found[1], found[0])))
+        command = [*map(fill, self.command)]
         try:
             self.process = subprocess.Popen(
                 command,
