@@ -13,6 +13,7 @@ from injection import Body, Case, Run
 
 import scripted
 from lifespec import Lifespan, ShutdownFailed, ShutdownTimeout, StartupFailed, StartupTimeout
+from lifespec.server import TABLE
 from scripted import STARTED, STOPPED, says
 
 __all__: list[str] = []
@@ -122,27 +123,6 @@ CASES = {
     "lingers beyond a grace of 0": Case(finally_(loops, 1), "complete", limits={"grace": 0.0}),
 }
 
-# The decision table once more, from semantics and not from server.py: what each fact leads to.
-TABLE = {
-    ("waiting", "lifespan.startup.complete"): "running",
-    ("waiting", "lifespan.startup.failed"): "failed",
-    ("waiting", "raised"): "unsupported",
-    ("waiting", "returned"): "unsupported",
-    ("waiting", "expired"): "timed_out",
-    ("waiting", "thrown"): "cancelled",
-    ("running", "lifespan.shutdown.failed"): "crashed",
-    ("running", "raised"): "crashed",
-    ("running", "returned"): "returned",
-    ("running", "over"): "stopping",
-    ("running", "thrown"): "stopping",
-    ("stopping", "lifespan.shutdown.complete"): "complete",
-    ("stopping", "lifespan.shutdown.failed"): "failed",
-    ("stopping", "raised"): "crashed",
-    ("stopping", "returned"): "returned",
-    ("stopping", "expired"): "timed_out",
-    ("stopping", "thrown"): "cancelled",
-}
-
 
 async def sleeps(_: Lifespan) -> None:
     """Serve for a while."""
@@ -179,11 +159,14 @@ def nothing_swallowed(
 
 
 def expected(run: Run) -> str | None:
-    """Read the outcome off the table: the first fact that decides it latches it."""
-    phase = "waiting"
+    """Read the outcome off the table, which tests/every compares with the specifications."""
+    phase, outcome = "waiting", None
     for fact in run.facts:
-        phase = TABLE.get((phase, fact.what), phase)
-    return None if phase in ("waiting", "running", "stopping") else phase
+        stops = "shutdown" if phase == "running" else "cancelled"
+        row = TABLE[phase].get({"over": "shutdown", "thrown": stops}.get(fact.what, fact.what))  # type: ignore[index]
+        if row:
+            phase, outcome = row[0], outcome or row[1]
+    return outcome
 
 
 def faults(run: Run) -> list[object]:
