@@ -585,20 +585,16 @@ def test_a_request_has_a_copy_of_the_state_made_now_or_at_startup(spec: str) -> 
         (None, "without the state"),
         ({"pool": 1}, "with a state whose 'name' is not that of the lifespan"),
         ({}, "with a state whose 'pool' is not that of the lifespan"),
+        ("itself", "with the state itself, not with a copy"),
     ],
 )
 @pytest.mark.parametrize("spec", SPEC_NAMES[1:])
 def test_a_request_without_the_state_is_reported_once(state: Any, sentence: str, spec: str) -> None:
     talk = serving(spec=spec, pool=1, name="x")
+    state = talk.live if state == "itself" else state
     expected = f"The server called the application for 'http' {sentence} while running"
     talk.request(state=state)
     assert talk.request(state=state) == ([f"{expected} [state-shallow-copy]"], [])
-
-
-def test_a_request_with_the_state_itself() -> None:
-    talk = serving(pool=1)
-    sentence = "The server called the application for 'http' with the state itself, not with a copy"
-    assert talk.request(state=talk.live)[0] == [f"{sentence} while running [state-shallow-copy]"]
 
 
 @pytest.mark.parametrize(
