@@ -60,11 +60,6 @@ class Either:
 
         return app
 
-    async def after(self, seconds: float, call: Call) -> None:
-        """Wait, and call."""
-        await self.sleep(seconds)
-        await call()
-
 
 class OnAsyncio(Either):
     """What asyncio does in its way."""

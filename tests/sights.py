@@ -1,13 +1,17 @@
-"""What was observed of a server in a case, in a few words; for the tests of what is judged."""
+"""The server of the guide, and what was observed of a server in a case, in a few words."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.server.client import Answer
 from lifespec.conformance.server.play import Observation
 
-__all__ = ["answered", "line", "saw"]
+__all__ = ["SERVE", "SERVER", "answered", "line", "saw"]
 
+SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
+SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")  # the server of the guide
 CASES = {case.name: case for case in cases.load()}
 
 

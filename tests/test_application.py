@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -18,14 +18,27 @@ async def respond(scope: Any, receive: Any, send: Any) -> None:
     raise ValueError(scope["type"])
 
 
-def steps(log: list[str], state: Any = None) -> Any:
-    """Make a context that notes its start and stop, and yields state."""
+async def nothing() -> None:
+    """Take no time."""
+
+
+def raises(error: BaseException) -> Any:
+    """Make a step that raises."""
+
+    async def step() -> None:
+        raise error
+
+    return step
+
+
+def life(start: Any = nothing, state: Any = None, stop: Any = nothing) -> Any:
+    """Make a context of a step before its state, and one after it."""
 
     @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[Mapping[str, Any] | None]:
-        log.append("started")
+    async def context(_: object) -> AsyncIterator[Any]:
+        await start()
         yield state
-        log.append("stopped")
+        await stop()
 
     return context
 
@@ -33,7 +46,6 @@ def steps(log: list[str], state: Any = None) -> Any:
 @pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
 async def test_unexpected_event(events: list[str]) -> None:
     """An event that is not the one to come next raises, and is not answered."""
-    log: list[str] = []
     coming, sent = iter(events), []
 
     async def receive() -> Any:
@@ -42,17 +54,16 @@ async def test_unexpected_event(events: list[str]) -> None:
     async def send(event: Any) -> None:
         sent.append(event["type"])
 
-    app = with_lifespan(respond, steps(log))
+    app = with_lifespan(respond, life())
     with pytest.raises(RuntimeError, match=r"expected the event 'lifespan\.\w+', got .*pause"):
         await app({"type": "lifespan", "state": {}}, receive, send)
     assert sent == ["lifespan.startup.complete"][: len(events) - 1]
-    assert log == ["started"][: len(events) - 1]
 
 
 @pytest.mark.parametrize("state", [None, {}])
 async def test_no_state_not_offered(state: Any) -> None:
     """A context without state needs no offer of it."""
-    app = with_lifespan(respond, steps([], state))
+    app = with_lifespan(respond, life(state=state))
     async with Lifespan(app, scope={"type": "lifespan"}) as lifespan:
         assert lifespan.supported
 
@@ -91,14 +102,7 @@ async def gives_up() -> None:
 @pytest.mark.parametrize("at", ["startup", "shutdown"])
 async def test_cancelled_error_of_its_own(at: str) -> None:
     """A CancelledError of what the context awaits is a failure; servers would serve without it."""
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        if at == "startup":
-            await gives_up()
-        yield
-        await gives_up()
-
+    context = life(gives_up) if at == "startup" else life(stop=gives_up)
     lifespan = Lifespan(with_lifespan(respond, context))
     with pytest.raises(StartupFailed if at == "startup" else ShutdownFailed) as caught:
         async with lifespan:
@@ -151,14 +155,14 @@ async def test_other_scopes() -> None:
         return "returned"
 
     scope, receive, send = {"type": "http"}, object(), object()
-    wrapped = with_lifespan(app, steps([]))
+    wrapped = with_lifespan(app, life())
     assert await wrapped(scope, receive, send) == "returned"  # type: ignore[arg-type]
     assert seen[0][0] is scope
     assert seen == [(scope, receive, send)]
 
 
 def test_both_arguments_are_callable() -> None:
-    for wrong in ((None, steps([])), (respond, None)):
+    for wrong in ((None, life()), (respond, None)):
         with pytest.raises(TypeError, match="takes two callables, got None"):
             with_lifespan(*wrong)  # type: ignore[type-var]
 
@@ -182,12 +186,7 @@ class Unspeakable(Exception):
 async def test_what_fails_at_startup_is_the_message(
     on: Any, state: Any, error: Any, message: str
 ) -> None:
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[Any]:
-        if error:
-            raise error
-        yield state
-
+    context = life(raises(error) if error else nothing, state)
     scope = {"type": "lifespan"}
     with pytest.raises(StartupFailed) as caught:
         await on.Lifespan(with_lifespan(respond, context), scope=scope).startup()
@@ -196,11 +195,7 @@ async def test_what_fails_at_startup_is_the_message(
 
 @both
 async def test_a_startup_that_is_cancelled_is_not_answered(on: Any) -> None:
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        await on.sleep(9)
-        yield
-
+    context = life(lambda: on.sleep(9))
     lifespan = on.Lifespan(with_lifespan(respond, context), startup_timeout=1)
     with pytest.raises(StartupTimeout):
         await lifespan.startup()
@@ -210,14 +205,8 @@ async def test_a_startup_that_is_cancelled_is_not_answered(on: Any) -> None:
 @pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])
 def test_where_no_event_loop_runs(error: BaseException) -> None:
     """A coroutine that is closed answers nothing; a CancelledError is a failure as any other."""
-
-    @contextlib.asynccontextmanager
-    async def context(_: object) -> AsyncIterator[None]:
-        raise error
-        yield
-
     sent: list[Any] = []
-    call: Any = by_hand(with_lifespan(respond, context), sent)
+    call: Any = by_hand(with_lifespan(respond, life(raises(error))), sent)
     with pytest.raises(type(error)):
         call.send(None)
     assert bool(sent) is isinstance(error, asyncio.CancelledError)
@@ -227,7 +216,7 @@ def test_where_no_event_loop_runs(error: BaseException) -> None:
 async def test_state_is_shared_and_a_double_callable_is_adapted(on: Any) -> None:
     def legacy(scope: Any) -> Any:
         async def instance(receive: Any, send: Any) -> None:
-            await with_lifespan(respond, steps([], {"pool": 1}))(scope, receive, send)
+            await with_lifespan(respond, life(state={"pool": 1}))(scope, receive, send)
 
         return instance
 

@@ -29,6 +29,11 @@ def reported(status: int, *sentences: str) -> Callable[[Application], Applicatio
     return entered
 
 
+def said(report: object) -> str:
+    """Return a report on one line, without what wraps it."""
+    return " ".join(str(report).split())
+
+
 class UnheardError(Exception):
     """An event that the application does not know."""
 

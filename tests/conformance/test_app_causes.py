@@ -7,9 +7,9 @@ from typing import Any
 
 import causes
 import pytest
-from causes import LIMIT
+from causes import LIMIT, said
 
-from lifespec.conformance import Report, check_app
+from lifespec.conformance import check_app
 from lifespec.conformance.text import render
 from lifespec.testing import leftovers
 from lifespec.testing.facts import short
@@ -17,11 +17,6 @@ from lifespec.testing.facts import short
 __all__: list[str] = []
 
 FILE = short(Path(causes.__file__))
-
-
-def said(report: Report) -> str:
-    """Return the report on one line, without what wraps it."""
-    return " ".join(str(report).split())
 
 
 NAMES = {app: name for name, app in vars(causes).items() if isinstance(app, Hashable)}

@@ -6,6 +6,7 @@ from typing import Any
 
 import causes
 import pytest
+from causes import said
 
 from lifespec.conformance import Finding, Report, Unchecked, check_app, check_middleware
 from lifespec.conformance.app import check, process
@@ -58,11 +59,7 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
 def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
     assert check_named("shop:make", factory=True).ok
     report = check_named("shop:fails", factory=True)
-    assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in _said(report)
-
-
-def _said(report: Report) -> str:
-    return " ".join(str(report).split())
+    assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in said(report)
 
 
 UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
@@ -96,7 +93,7 @@ def test_what_cannot_be_had_is_said_with_its_place(
 ) -> None:
     report = check_named(target, source, timeout=0.5 if "sleep" in source else 5.0)
     assert report.status == 2
-    assert sentence in _said(report)
+    assert sentence in said(report)
 
 
 def test_an_import_that_hangs_in_a_library_has_no_place(
@@ -105,7 +102,7 @@ def test_an_import_that_hangs_in_a_library_has_no_place(
     Path("site-packages").mkdir()
     Path("site-packages/pausing.py").write_text("import time; time.sleep(100)")
     monkeypatch.syspath_prepend("site-packages")
-    assert _said(check_named("pausing:app", timeout=0.5)).endswith(UNIMPORTED)
+    assert said(check_named("pausing:app", timeout=0.5)).endswith(UNIMPORTED)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +128,7 @@ def test_a_blocked_loop_has_the_place_of_a_package_that_is_checked(
     )
     monkeypatch.syspath_prepend("kiosk/site-packages")
     report = check_named("stand:app", timeout=0.5)
-    assert "it blocks the event loop in `app`, kiosk/site-packages/stand.py:3" in _said(report)
+    assert "it blocks the event loop in `app`, kiosk/site-packages/stand.py:3" in said(report)
 
 
 def test_progress_is_told_while_one_waits(
@@ -197,7 +194,7 @@ def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_pat
 def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
     report = check_middleware(wrap, timeout=5.0)
     assert report.status == 2
-    assert sentence in " ".join(str(report).split())
+    assert sentence in said(report)
 
 
 def test_middleware_is_checked_by_name(

@@ -20,12 +20,10 @@ from lifespec.conformance.server import play
 from lifespec.conformance.server.check import Target, check, check_server, chosen
 from lifespec.conformance.server.play import Observation
 from lifespec.testing.trace import Entry
-from sights import line, saw
+from sights import SERVER, line, saw
 
 __all__: list[str] = []
 
-SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
-SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
 
 
@@ -54,17 +52,12 @@ def shown(*lines: str, case: str = "well-behaved") -> dict[str, tuple[str, str]]
     return {each.rule: (each.verdict.value, each.kind) for each in found.findings}
 
 
-def rows(report: Report) -> list[tuple[str, str, str]]:
-    """Return case, rule and verdict of each finding."""
-    return [(each.case, each.rule, each.verdict) for each in report.findings]
-
-
 def test_findings_come_in_the_order_of_the_cases_with_their_sequence() -> None:
     names: list[str] = []
     only = chosen(["sends-no-type", "well-behaved-loop"])
     found = check(target(), only, lambda name, _: names.append(name))
     assert found.subject == f"{shlex.join(SERVER[:2])} {{app}} --port {{port}}"
-    assert rows(found) == [
+    assert [(each.case, each.rule, each.verdict) for each in found.findings] == [
         ("sends-no-type", "send-refuses-unknown", "pass"),
         ("sends-no-type", "refusal-survived", "pass"),
         ("well-behaved-loop", "startup-sent", "pass"),

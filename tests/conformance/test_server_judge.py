@@ -51,15 +51,19 @@ startup first             broken  called, shutdown, startup
 startup first             broken  called, startup, startup
 startup first             broken  called, startup, called pid=2
 startup first             skip    request
+startup first             holds   called, startup, called call=2
+startup first             holds   called, startup by=child, complete, request, shutdown
 startup before requests   holds   called, startup, request
 startup before requests   broken  request, called, startup
 startup before requests   skip    called, request
+startup before requests   holds   called, startup by=child, complete, request, shutdown
 no request before         holds   started, request
 no request before         broken  called, startup, request, complete
 no request before         broken  called, startup, request
 no request before         holds   called, startup, request pid=2
 no request before         holds   request, started
 no request before         skip    called, request
+no request before         holds   called, startup by=child, complete, request, shutdown
 no request after          holds   started, request, response call=9, shutdown
 no request after          holds   started, request, no-response call=9, shutdown
 no request after          broken  started, shutdown, request
@@ -78,6 +82,7 @@ one call                  holds   called, request
 one call                  broken  called, lifecycle call=2, request
 one call                  holds   called, called loop=2, request loop=3
 one call                  broken  called, called
+one call                  broken  called, startup, called call=2
 one call                  broken  called, request pid=2
 one call                  broken  request
 lifespan scope            holds   called, request
@@ -387,6 +392,8 @@ def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
         ([STARTUP, SHUTDOWN], False),
         ([SHUTDOWN], True),
         ([STARTUP, STARTUP], True),
+        ([f"{STARTUP}  by=child", COMPLETE, HTTP, SHUTDOWN], False),
+        ([f"{STARTUP}  by=child", STARTUP], True),
         ([STARTUP, "called lifespan  call=2", "received lifespan.shutdown  call=2"], True),
     ],
 )
@@ -430,22 +437,6 @@ def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
     body = {**BODY, "state_id": 7}
     seen = saw("state", *BEGUN[:2], late, early, answers=answered("/", sent=5.0, **body))
     assert held("copies", seen) is False
-
-
-def test_a_task_of_the_application_may_be_the_one_that_receives() -> None:
-    child = [CALLED, f"{STARTUP}  by=child", COMPLETE, HTTP, SHUTDOWN]
-    seen = saw("well-behaved", *child)
-    assert not Judge(seen).misled()
-    phrases = ("startup first", "startup before requests", "no request before")
-    assert [held(phrase, seen) for phrase in phrases] == [True, True, True]
-    again = saw("well-behaved", CALLED, f"{STARTUP}  by=child", STARTUP)
-    assert Judge(again).misled()
-
-
-def test_a_second_call_without_events_is_judged_by_the_number_of_calls() -> None:
-    seen = saw("well-behaved", CALLED, STARTUP, "called lifespan  call=2")
-    assert held("startup first", seen) is True
-    assert held("one call", seen) is False
 
 
 @pytest.mark.parametrize(

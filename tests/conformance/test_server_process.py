@@ -12,12 +12,11 @@ import pytest
 from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server import process
 from lifespec.conformance.server.process import Process, leaving_none, until
+from sights import SERVE, SERVER
 
 __all__: list[str] = []
 
 LIMIT = 30.0  # seconds; nothing here takes one
-SERVE = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
-SERVER = [sys.executable, str(SERVE), "{app}", "--port", "{port}"]
 WAIT = "import time; time.sleep(60)"
 
 

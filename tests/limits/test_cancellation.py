@@ -5,7 +5,7 @@ import contextlib
 import gc
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from injection import Body, Case, Run
 
 import scripted
 from lifespec import Lifespan, ShutdownFailed, ShutdownTimeout, StartupFailed, StartupTimeout
+from lifespec.server import TABLE
 from scripted import STARTED, STOPPED, says
 
 __all__: list[str] = []
@@ -122,27 +123,6 @@ CASES = {
     "lingers beyond a grace of 0": Case(finally_(loops, 1), "complete", limits={"grace": 0.0}),
 }
 
-# The decision table once more, from semantics and not from server.py: what each fact leads to.
-TABLE = {
-    ("waiting", "lifespan.startup.complete"): "running",
-    ("waiting", "lifespan.startup.failed"): "failed",
-    ("waiting", "raised"): "unsupported",
-    ("waiting", "returned"): "unsupported",
-    ("waiting", "expired"): "timed_out",
-    ("waiting", "thrown"): "cancelled",
-    ("running", "lifespan.shutdown.failed"): "crashed",
-    ("running", "raised"): "crashed",
-    ("running", "returned"): "returned",
-    ("running", "over"): "stopping",
-    ("running", "thrown"): "stopping",
-    ("stopping", "lifespan.shutdown.complete"): "complete",
-    ("stopping", "lifespan.shutdown.failed"): "failed",
-    ("stopping", "raised"): "crashed",
-    ("stopping", "returned"): "returned",
-    ("stopping", "expired"): "timed_out",
-    ("stopping", "thrown"): "cancelled",
-}
-
 
 async def sleeps(_: Lifespan) -> None:
     """Serve for a while."""
@@ -179,11 +159,14 @@ def nothing_swallowed(
 
 
 def expected(run: Run) -> str | None:
-    """Read the outcome off the table: the first fact that decides it latches it."""
-    phase = "waiting"
+    """Read the outcome off the table, which tests/every compares with the specifications."""
+    phase, outcome = "waiting", None
     for fact in run.facts:
-        phase = TABLE.get((phase, fact.what), phase)
-    return None if phase in ("waiting", "running", "stopping") else phase
+        stops = "shutdown" if phase == "running" else "cancelled"
+        row = TABLE[phase].get({"over": "shutdown", "thrown": stops}.get(fact.what, fact.what))  # type: ignore[index]
+        if row:
+            phase, outcome = row[0], outcome or row[1]
+    return outcome
 
 
 def faults(run: Run) -> list[object]:
@@ -255,6 +238,12 @@ def twice(case: Case, body: Body) -> Iterator[Run]:
             yield Run(case, body, frozenset({first, second}))
 
 
+def again_and_again(case: Case, body: Body) -> Iterator[Run]:
+    """Run a case with the server cancelled at every moment from one on."""
+    for step in range(1, undisturbed(case, body).steps + 1):
+        yield Run(case, body, frozenset(range(step, step + 1000)))
+
+
 def everything(case: Case, body: Body) -> Iterator[Run]:
     """Run a case with all tasks cancelled at each moment, as `asyncio.run` does it at its end."""
     for step in range(1, undisturbed(case, body).steps + 1):
@@ -272,30 +261,9 @@ def test_undisturbed(case: Case, body: Body) -> None:
     assert type(run.server.exception()) is (case.error or type(None))
 
 
+@pytest.mark.parametrize("runs", [once, twice, again_and_again, everything])
 @every_body
 @every_case
-def test_cancelled_once(case: Case, body: Body) -> None:
-    """Wherever the server is cancelled, it ends cancelled, and the outcome is the table's."""
-    assert [fault for run in once(case, body) for fault in faults(run)] == []
-
-
-@every_body
-@every_case
-def test_cancelled_twice(case: Case, body: Body) -> None:
-    """Wherever it is cancelled once more, it does not wait any longer."""
-    assert [fault for run in twice(case, body) for fault in faults(run)] == []
-
-
-@every_case
-def test_cancelled_again_and_again(case: Case) -> None:
-    """A server that is cancelled at every moment from one on is gone, and leaves nothing."""
-    steps = undisturbed(case, sleeps).steps
-    runs = (Run(case, sleeps, frozenset(range(n, n + 1000))) for n in range(1, steps + 1))
-    assert [fault for run in runs for fault in faults(run)] == []
-
-
-@every_body
-@every_case
-def test_everything_cancelled(case: Case, body: Body) -> None:
-    """Where all tasks are cancelled at once, nothing hangs and nothing is left."""
-    assert [fault for run in everything(case, body) for fault in faults(run)] == []
+def test_cancelled(case: Case, body: Body, runs: Callable[[Case, Body], Iterator[Run]]) -> None:
+    """It ends cancelled and waits no longer than it may; the outcome is that of the table."""
+    assert [fault for run in runs(case, body) for fault in faults(run)] == []

@@ -4,10 +4,8 @@ A rule that can be seen has a case that expects it, and a mutant for each role w
 A rule that only allows something is kept by all, and has no mutant.
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,12 +18,11 @@ from lifespec.conformance import Report, cases, check_app, check_middleware
 from lifespec.conformance.rules import rules
 from lifespec.conformance.server.check import Target, check, chosen
 from lifespec.validate import SPECS
+from sights import SERVER
 
 __all__: list[str] = []
 
 FILE = "src/lifespec/conformance/data/rules.toml"
-PROGRAM = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
-REFERENCE = (sys.executable, str(PROGRAM), "{app}", "--port", "{port}")
 NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so may all
 LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy
 MUTANTS: dict[str, Any] = {
@@ -129,7 +126,7 @@ def test_a_wrong_server_is_named_by_its_rule(rule_id: str) -> None:
 @pytest.mark.slow
 def test_the_reference_passes_everywhere() -> None:
     """Each case that can be played with one process, by what is specified and by what is not."""
-    found = check(Target(REFERENCE), chosen())
+    found = check(Target(SERVER), chosen())
     others = {(each.case, each.verdict) for each in found.findings if each.verdict != "pass"}
     workers = {case.name for case in chosen() if case.workers > 1}
     # it listens before it calls the application, and takes no WebSockets
