@@ -14,7 +14,7 @@ import lifespec
 from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words, render, sentences
-from lifespec.conformance.words import cut, data, shown, translator
+from lifespec.conformance.words import cut, data, short_repr, translator
 from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
@@ -263,6 +263,6 @@ def test_a_value_is_shown_whatever_its_repr_does() -> None:
         def __repr__(self) -> str:
             raise ValueError
 
-    assert (shown("a"), shown(Odd())) == ("'a'", "<Odd, whose repr() raises ValueError>")
+    assert (short_repr("a"), short_repr(Odd())) == ("'a'", "<Odd, whose repr() raises ValueError>")
     assert cut("x" * 3000 + "end") == "x" * 1500 + " ... " + "x" * 497 + "end"
     assert cut("a" * 200, 8) == "aaaaaa ... aa"
