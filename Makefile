@@ -7,7 +7,7 @@ PYTEST = $(RUN) -m pytest -q -n auto --dist worksteal
 MEASURE = PYTHONPATH=src:tests $(RUN) tests/measure
 WITH_MUTMUT = PYTHONPATH=$$(echo build/mutation/lib/*/site-packages) $(RUN)
 ROW = $(if $(ONLY),"$(ONLY)")
-SRC_TESTS = $(wildcard tests/test_*.py tests/conformance/test_*.py tests/testing/test_*.py)
+SRC_TESTS = $(wildcard tests/test_*.py $(foreach room,conformance limits mutants testing,tests/$(room)/test_*.py))
 PYODIDE = pyodide-314.0.7
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
 TARGETS := $(shell sed -n 's/^\([a-z]*\):.*/\1/p' Makefile) waiting frameworks middleware
@@ -31,11 +31,10 @@ live: build/live/complete  ## build site/ with programs that can be run and edit
 	@$(MAKE) --no-print-directory docs LIVE=-live
 
 test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
-	@$(PYTEST) -m "not slow" $(if $(COVERAGE),--cov --cov-fail-under=$(COVERAGE))
+	@$(PYTEST) -m "not slow"
 outputs: .venv/complete  ## write what the programs of the pages print now into the pages, to be reviewed
 	@$(PYTEST) docs --update
-check: style types optimized slow pythons  ## test with coverage, under -O, other Pythons, real servers and a browser; style, types, package
-	@$(MAKE) --no-print-directory test COVERAGE=100
+check: style types test coverage slow pythons  ## test with coverage, under -O, other Pythons, real servers and a browser; style, types, package
 	@$(MAKE) --no-print-directory release DRY=1
 style: .venv/complete
 	@$(RUN) -m ruff check --quiet src docs tests && $(RUN) -m ruff format --quiet --diff src docs tests
@@ -43,8 +42,9 @@ style: .venv/complete
 	@.venv/bin/zizmor --offline --quiet .github
 types: .venv/complete
 	@$(RUN) -m mypy
-optimized: .venv/complete
-	@PYTHONOPTIMIZE=1 $(PYTEST) -p no:cacheprovider -m "not slow" $(SRC_TESTS)
+# under -O; they reach every line and branch of src without the help of pages
+coverage: .venv/complete
+	@PYTHONOPTIMIZE=1 $(PYTEST) -p no:cacheprovider -m "not slow" --cov --cov-fail-under=100 $(SRC_TESTS)
 slow: $(if $(shell command -v npm),live,docs)
 	@$(PYTEST) -m slow
 pythons: .venv/complete

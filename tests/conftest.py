@@ -7,9 +7,11 @@ Variables of the environment that turn on colours or warnings are removed.
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
+import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -32,8 +34,6 @@ HERE = Path(__file__).parent
 # Real servers, type checkers, and measuring programs.
 SLOW = {"measure", "real", "typing"}
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
-# Coverage is of the tests of src alone, and without `every`, which would take four times as long.
-NOT_MEASURED = {"docs", "every", "measure"}
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
@@ -44,13 +44,26 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that only `make check` runs, and those that coverage leaves out."""
+    """Mark the tests that only `make check` runs."""
     for item in items:
         folder = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else "docs"
         if folder in SLOW or SITE.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
-        if folder in NOT_MEASURED:
-            item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Remove what processes had not finished to write of their coverage when they were killed."""
+    result = yield
+    for file in session.config.rootpath.glob("build/coverage/data.*"):
+        with contextlib.closing(sqlite3.connect(file)) as data:
+            try:
+                complete = data.execute("SELECT version FROM coverage_schema").fetchone()
+            except sqlite3.DatabaseError:
+                complete = None
+        if not complete:
+            file.unlink()
+    return result
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

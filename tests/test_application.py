@@ -49,14 +49,12 @@ async def test_unexpected_event(events: list[str]) -> None:
     assert log == ["started"][: len(events) - 1]
 
 
-async def test_no_state_not_offered() -> None:
+@pytest.mark.parametrize("state", [None, {}])
+async def test_no_state_not_offered(state: Any) -> None:
     """A context without state needs no offer of it."""
-    nothing: list[Any] = [None, {}]
-    for state in nothing:
-        async with Lifespan(
-            with_lifespan(respond, steps([], state)), scope={"type": "lifespan"}
-        ) as lifespan:
-            assert lifespan.supported
+    app = with_lifespan(respond, steps([], state))
+    async with Lifespan(app, scope={"type": "lifespan"}) as lifespan:
+        assert lifespan.supported
 
 
 @pytest.mark.parametrize(("state", "outcome"), [("wrong", "failed"), (None, "crashed")])

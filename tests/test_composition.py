@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 from either import both
 from lifespec.application import with_lifespan
 from lifespec.composition import combine_lifespans
-
-PATIENCE = 1
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 from scripted import NOT_STOPPED, STARTED, STOPPED, says
 
@@ -62,16 +59,6 @@ async def test_crashes() -> None:
     assert log == ["+a", "-a"]
 
 
-async def test_fails_without_text() -> None:
-    """A failure without a text is reported by a sentence."""
-    silent = says("receive", STARTED, "receive", NOT_STOPPED)
-    lifespan = Lifespan(combine_lifespans(part([], "a"), silent))
-    await lifespan.startup()
-    with pytest.raises(ShutdownFailed) as caught:
-        await lifespan.shutdown()
-    assert caught.value.message == "The application failed to shut down"
-
-
 async def test_no_state() -> None:
     """Where no state is offered, none is offered to the parts."""
     app = combine_lifespans(part([], "a"), part([], "b", state={"b": 2}))
@@ -113,22 +100,22 @@ async def test_one() -> None:
 @pytest.mark.parametrize("fail", ["", "start", "stop"])
 async def test_associative(fail: str) -> None:
     """It does not matter how the parts are grouped."""
-    results = []
-    for grouping in range(3):
+    groupings = [
+        combine_lifespans,
+        lambda a, b, c: combine_lifespans(combine_lifespans(a, b), c),
+        lambda a, b, c: combine_lifespans(a, combine_lifespans(b, c)),
+    ]
+    results: list[Any] = []
+    for grouping in groupings:
         log: list[str] = []
-        a, b, c = (part(log, name, fail if name != "b" else "") for name in "abc")
-        app = [
-            combine_lifespans(a, b, c),
-            combine_lifespans(combine_lifespans(a, b), c),
-            combine_lifespans(a, combine_lifespans(b, c)),
-        ][grouping]
+        app = grouping(*(part(log, name, fail if name != "b" else "") for name in "abc"))
         lifespan = Lifespan(app)
         try:
             async with lifespan:
                 pass
         except (StartupFailed, ShutdownFailed) as failure:
             log.append(failure.message)
-        results.append((log, lifespan.outcome, await app({"type": "http"}, None, None)))  # type: ignore[arg-type]
+        results.append((log, lifespan.outcome, await app({"type": "http"}, None, None)))
     assert results[0] == results[1] == results[2]
 
 
@@ -151,7 +138,7 @@ async def test_the_server_breaks() -> None:
     assert log == ["+a", "+b", "lifespan.startup.complete", "-b", "-a"]
 
 
-async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> None:
+async def test_cancelled_and_stop_fails(said: Any) -> None:
     """A server that is cancelled hears of no failure any more: then the log tells of it."""
     started = asyncio.Event()
 
@@ -163,10 +150,9 @@ async def test_cancelled_and_stop_fails(caplog: pytest.LogCaptureFixture) -> Non
     server = asyncio.create_task(Lifespan(combine_lifespans(part([], "a", "stop"), slow)).startup())
     await started.wait()
     server.cancel()
-    with caplog.at_level(logging.INFO), pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError):
         await server
-    records = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert records == [("ERROR", "The application failed to shut down: a cannot stop")]
+    assert said()[0] == ("ERROR", "The application failed to shut down: a cannot stop", False)
 
 
 @both
@@ -182,15 +168,20 @@ async def test_a_part_that_raises_after_it_received_startup(on: Any) -> None:
         assert lifespan.supported
 
 
+CRASHED = "The application crashed before it answered shutdown: OSError('disk full')"
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [(NOT_STOPPED, "The application failed to shut down"), (OSError("disk full"), CRASHED)],
+)
 @both
-async def test_a_part_that_raises_at_shutdown(on: Any) -> None:
-    crashes = on.says("receive", STARTED, "receive", OSError("disk full"))
-    lifespan = on.Lifespan(combine_lifespans(on.correct, crashes))
-    await lifespan.startup()
+async def test_a_failure_without_a_text_is_a_sentence(on: Any, last: Any, message: str) -> None:
+    fails = on.says("receive", STARTED, "receive", last)
+    lifespan = await on.Lifespan(combine_lifespans(on.correct, fails)).startup()
     with pytest.raises(ShutdownFailed) as caught:
         await lifespan.shutdown()
-    sentence = "The application crashed before it answered shutdown: OSError('disk full')"
-    assert caught.value.message == sentence
+    assert caught.value.message == message
 
 
 @pytest.mark.parametrize("stage", ["startup", "shutdown"])
@@ -209,7 +200,7 @@ async def test_a_part_that_hangs_is_cancelled_with_the_whole(on: Any, stage: str
     assert log == [6]
 
 
-async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
+async def test_stubborn(said: Any) -> None:
     """A part that ignores its cancellation is given up, which is an error in the log."""
 
     async def stubborn(scope: Any, receive: Any, send: Any) -> None:
@@ -218,8 +209,7 @@ async def test_stubborn(caplog: pytest.LogCaptureFixture) -> None:
             await asyncio.sleep(60)
         await asyncio.sleep(60)
 
-    with caplog.at_level(logging.INFO):
-        async with Lifespan(combine_lifespans(part([], "a"), stubborn), grace=60):
-            pass
-    records = [(record.levelname, record.getMessage()) for record in caplog.records]
-    assert records == [("ERROR", "The application was cancelled and did not stop within 5 s")]
+    async with Lifespan(combine_lifespans(part([], "a"), stubborn), grace=60):
+        pass
+    sentence = "The application was cancelled and did not stop within 5 s"
+    assert said() == [("ERROR", sentence, False)]

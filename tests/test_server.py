@@ -6,6 +6,7 @@ server that is cancelled at each moment in tests/limits.
 
 import asyncio
 import collections
+import contextlib
 import contextvars
 import functools
 import logging
@@ -25,6 +26,7 @@ from lifespec.server import (
     Lifespan,
     LifespanUnsupported,
     ProtocolError,
+    ShutdownFailed,
     StartupFailed,
     StartupTimeout,
 )
@@ -199,6 +201,70 @@ def test_interrupted(
     assert (seen, lifespan.phase, lifespan.outcome) == (["goes on"], "ended", outcome)
 
 
+def at_the_door(error: BaseException) -> Any:
+    """Make an application whose call exits."""
+
+    def app(scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        raise error
+
+    return app
+
+
+WARM, COLD = ("receive", STARTED), ("receive", NOT_STARTED)
+EXITS: dict[str, tuple[tuple[Any, ...] | None, str, float]] = {  # script, outcome and seconds
+    "at the door": (None, "crashed", 0),
+    "at once": ((), "crashed", 0),
+    "waiting": (("receive", 0.5), "crashed", 0.5),
+    "waiting, too late": (("receive", 60), "timed_out", 1),
+    "failed": (COLD, "failed", 0),
+    "failed and lingering": ((*COLD, 1), "failed", 1),
+    "running": ((*WARM, 1), "crashed", 1),
+    "running, in the same breath": (WARM, "crashed", 0),
+    "stopping": ((*WARM, "receive", 0.5), "crashed", 3.5),
+    "stopping, too late": ((*WARM, "receive", 60), "timed_out", 4),
+    "stopped": ((*WARM, "receive", STOPPED), "complete", 3),
+    "stopped and lingering": ((*WARM, "receive", STOPPED, 1), "complete", 4),
+    "stopped and receiving": ((*WARM, "receive", STOPPED, "receive"), "complete", 3),
+    "not stopped": ((*WARM, "receive", NOT_STOPPED), "failed", 3),
+}
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("phase", EXITS)
+@pytest.mark.parametrize("on", [OnAsyncio(), OnTrio()])
+def test_exits(on: Any, phase: str, error: BaseException, said: Any) -> None:
+    """Who runs the loop gets an exit of the application; the outcome stays what it was."""
+    script, outcome, seconds = EXITS[phase]
+    ended: list[float] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with contextlib.suppress(on.Cancelled):
+            await on.says(*script)(scope, receive, send)
+        raise error
+
+    called = at_the_door(error) if script is None else app
+    lifespan = on.Lifespan(called, startup_timeout=1, shutdown_timeout=1, strict=True)
+
+    async def serve() -> None:
+        try:
+            async with lifespan:
+                await on.sleep(3)
+        finally:
+            ended.append(on.now())
+
+    with pytest.raises(type(error)) as caught:
+        on.run(serve)
+    assert caught.value is error
+    assert (lifespan.outcome, lifespan.phase, ended) == (outcome, "ended", [seconds])
+    levels = [level for level, *_ in said()]
+    assert levels == ["ERROR"] * (outcome in ("timed_out", "failed"))  # the exit was not swallowed
+    if outcome == "crashed":
+        assert lifespan.error is error
+        with pytest.raises((ShutdownFailed, type(error))) as caught:
+            on.run(lifespan.shutdown)
+        assert str(caught.value) in ("", str(error))
+
+
 # ---- shutdown -------------------------------------------------------------------------------
 
 
@@ -312,18 +378,33 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
     """Be an application that is not called."""
 
 
-@pytest.mark.parametrize("timeout", ["5", b"5", [5], 5j, True], ids=repr)
-def test_no_number_of_seconds(timeout: Any) -> None:
-    sentence = f"a timeout must be None or a number of seconds, got {timeout!r}"
-    with pytest.raises(TypeError, match=f"{re.escape(sentence)}$"):
-        Lifespan(application, startup_timeout=timeout)
+NO_NUMBER = "a timeout must be None or a number of seconds, got "
+NO_TIME = "a timeout must be None or at least 0 seconds, got "
+NO_MAPPING = "scope must be a mapping, got "
+NO_SCOPE = "scope must have the type 'lifespan' and no state yet, got "
 
 
-@pytest.mark.parametrize("timeout", [-1, float("nan")])
-def test_a_timeout_is_at_least_0(timeout: float) -> None:
-    with pytest.raises(ValueError, match=f"None or at least 0 seconds, got {timeout!r}$"):
-        Lifespan(application, grace=timeout)
-    with pytest.raises(OverflowError):  # no event loop has such a timer
+@pytest.mark.parametrize(
+    ("error", "sentence", "name", "value"),
+    [
+        *((TypeError, NO_NUMBER, "startup_timeout", each) for each in ("5", b"5", [5], 5j, True)),
+        *((ValueError, NO_TIME, "grace", each) for each in (-1, float("nan"))),
+        *((TypeError, NO_MAPPING, "scope", each) for each in ("x", 5, [("type", "lifespan")])),
+        (ValueError, NO_SCOPE, "scope", {}),
+        (ValueError, NO_SCOPE, "scope", {"type": "http"}),
+        (ValueError, NO_SCOPE, "scope", {"type": "lifespan", "state": {"a": 1}}),
+        (TypeError, "app must be callable, got ", "app", "app"),
+    ],
+)
+def test_arguments_that_are_refused(
+    error: type[Exception], sentence: str, name: str, value: Any
+) -> None:
+    with pytest.raises(error, match=f"^{re.escape(f'{sentence}{value!r}')}$"):
+        Lifespan(**{"app": application, name: value})
+
+
+def test_a_timeout_is_one_that_an_event_loop_has() -> None:
+    with pytest.raises(OverflowError):
         Lifespan(application, grace=10**400)
 
 
@@ -333,23 +414,6 @@ async def test_a_timeout_without_end(on: Any, seconds: float) -> None:
     timeouts = dict.fromkeys(("startup_timeout", "shutdown_timeout", "grace"), seconds)
     async with on.Lifespan(on.says("receive", 9e5, STARTED), **timeouts) as lifespan:
         assert lifespan.supported
-
-
-@pytest.mark.parametrize("scope", ["x", 5, [("type", "lifespan")]])
-def test_a_scope_is_a_mapping(scope: Any) -> None:
-    with pytest.raises(TypeError, match=f"^scope must be a mapping, got {re.escape(repr(scope))}$"):
-        Lifespan(application, scope=scope)
-
-
-@pytest.mark.parametrize("scope", [{}, {"type": "http"}, {"type": "lifespan", "state": {"a": 1}}])
-def test_a_scope_is_of_a_lifespan_and_has_no_state_yet(scope: Any) -> None:
-    with pytest.raises(ValueError, match="scope must have the type 'lifespan' and no state yet"):
-        Lifespan(application, scope=scope)
-
-
-def test_an_application_is_callable() -> None:
-    with pytest.raises(TypeError, match=r"^app must be callable, got 'app'$"):
-        Lifespan("app")  # type: ignore[arg-type]
 
 
 @both
@@ -363,8 +427,6 @@ async def test_calls_out_of_order(on: Any) -> None:
     async with lifespan:
         with pytest.raises(RuntimeError, match=r"startup\(\) was already called"):
             await lifespan.startup()
-        with pytest.raises(RuntimeError, match="takes requests only"):
-            await lifespan.app({"type": "lifespan"}, None, None)
 
 
 @both

@@ -46,16 +46,11 @@ async def test_a_receive_loop_in_a_task_group(last: Any) -> None:
     """A task group around a receive loop ends at once after the final answer."""
     cleaned = []
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        async def pump() -> None:
-            await receive()
-            await send(STARTED)
-            await receive()
-            await send(last)
-            await receive()
+    pumps = says("receive", STARTED, "receive", last, "receive")
 
+    async def app(*call: Any) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(pump())
+            group.create_task(pumps(*call))
         cleaned.append(asyncio.get_running_loop().time())
 
     lifespan = Lifespan(app)
@@ -175,31 +170,18 @@ def test_anyio_and_a_limit() -> None:
     asyncio.run(asyncio.wait_for(main(), 5))
 
 
-async def test_cancelled_unbegun(said: Any) -> None:
-    """Where everything is cancelled before the call began, nobody waits for its end."""
+@pytest.mark.parametrize(("alone", "outcome"), [(False, "cancelled"), (True, "unsupported")])
+async def test_cancelled_before_the_call_began(alone: bool, outcome: str) -> None:
+    """Nobody waits for its end; if somebody else cancelled the call alone, it has declined."""
     future = asyncio.get_running_loop().create_future()
     lifespan = Lifespan(lambda *_: future, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
-    for task in server, lifespan._task:  # this has not begun
+    for task in [lifespan._task] if alone else [server, lifespan._task]:
         task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await server
-    assert (lifespan.outcome, lifespan.phase) == ("cancelled", "ended")
-    assert said() == []
-
-
-async def test_cancelled_alone_unbegun() -> None:
-    """A call that somebody else cancelled before it began has declined."""
-    future = asyncio.get_running_loop().create_future()
-    lifespan = Lifespan(lambda *_: future)
-    server = asyncio.create_task(lifespan.startup())
-    await asyncio.sleep(0)
-    for task in asyncio.all_tasks() - {asyncio.current_task(), server}:
-        task.cancel()
-    await server
-    assert lifespan.outcome == "unsupported"
-    assert isinstance(lifespan.error, asyncio.CancelledError)
+    await asyncio.wait([server])
+    assert (server.cancelled(), lifespan.outcome, lifespan.phase) == (not alone, outcome, "ended")
+    assert isinstance(lifespan.error, asyncio.CancelledError) is alone
 
 
 async def test_cancelled_and_raised() -> None:

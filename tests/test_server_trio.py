@@ -1,25 +1,19 @@
 """The server on trio: nurseries, exits and Ctrl-C; and the two libraries side by side."""
 
-import asyncio
-import itertools
-import logging
-from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 import trio
 
-from either import OnTrio, on_trio
-from lifespec import server
-from lifespec.server import ProtocolError, StartupTimeout
+from actors import Actor, Script, scripts
+from either import Either, OnAsyncio, OnTrio, on_trio
+from lifespec.server import StartupTimeout
 from lifespec.server_trio import Lifespan
-from lifespec.testing import clock
-from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
+from scripted import STARTED, STOPPED
 
-Records = list[tuple[str, str, bool]]
 ON = OnTrio()
-says, tidies, cancelled, run = ON.says, ON.tidies, ON.cancelled, ON.run
-correct = ON.correct
+says, tidies, correct = ON.says, ON.tidies, ON.correct
 
 
 # ---- waiting --------------------------------------------------------------------------------
@@ -48,12 +42,6 @@ async def test_answers_as_the_limit_passes(limit: float) -> None:
     assert lifespan.outcome == "returned"
 
 
-async def lifespan_fails(lifespan: Lifespan) -> None:
-    """Start what is too late."""
-    with pytest.raises(StartupTimeout):
-        await lifespan.startup()
-
-
 @on_trio
 async def test_exits_after_it_was_given_up(said: Any) -> None:
     """An exit after the server stopped waiting is in the log, for it ends nothing any more."""
@@ -61,8 +49,8 @@ async def test_exits_after_it_was_given_up(said: Any) -> None:
     def leave() -> None:
         raise SystemExit(5)
 
-    app = tidies(seconds=60, then=leave)
-    await lifespan_fails(Lifespan(app, startup_timeout=1, grace=2))
+    with pytest.raises(StartupTimeout):
+        await Lifespan(tidies(seconds=60, then=leave), startup_timeout=1, grace=2).startup()
     await trio.sleep(100)
     sentence = "The application exits after the server stopped waiting"
     assert said()[2:] == [("ERROR", sentence, True)]
@@ -92,7 +80,7 @@ async def test_exits_when_startup_is_cancelled() -> None:
 
     lifespan = Lifespan(tidies("receive", 60, seconds=1, then=leave))
     with pytest.raises(SystemExit):
-        await cancelled(lifespan.startup, 5)
+        await ON.cancelled(lifespan.startup, 5)
     assert (lifespan.outcome, trio.current_time()) == ("cancelled", 6)
 
 
@@ -109,7 +97,7 @@ async def test_body_outlasts_its_deadline() -> None:
 def test_end_of_the_run() -> None:
     """An application that nobody shuts down is cancelled when trio ends, and has crashed."""
     lifespan = Lifespan(correct)
-    run(lifespan.startup)
+    ON.run(lifespan.startup)
     assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
 
 
@@ -129,19 +117,21 @@ async def test_wait_ended_of_a_server_that_is_cancelled() -> None:
 # ---- receive loops ----------------------------------------------------------------------------
 
 
+async def pump(receive: Any, send: Any) -> None:
+    """Answer each event, and receive again."""
+    while True:
+        event = await receive()
+        await send({"type": f"{event['type']}.complete"})
+
+
 @on_trio
 async def test_another_task_receives_after_shutdown_complete() -> None:
     """A task that waits in receive does not cost its application the grace."""
     done = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        async def pump() -> None:
-            while True:
-                event = await receive()
-                await send({"type": f"{event['type']}.complete"})
-
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(pump)
+            nursery.start_soon(pump, receive, send)
             await trio.sleep(3)
             done.append(trio.current_time())
             nursery.cancel_scope.cancel()
@@ -156,13 +146,8 @@ async def test_receive_loops_of_other_tasks_have_the_grace() -> None:
     """Trio cannot cancel a single task, so the application is cancelled after the grace."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        async def pump() -> None:
-            while True:
-                event = await receive()
-                await send({"type": f"{event['type']}.complete"})
-
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(pump)
+            nursery.start_soon(pump, receive, send)
 
     async with Lifespan(app, grace=7) as lifespan:
         pass
@@ -179,171 +164,65 @@ async def test_a_receive_loop_of_the_call_ends_at_once() -> None:
 # ---- exits ----------------------------------------------------------------------------------
 
 
-async def out_of_a_nursery(error: BaseException) -> None:
-    """Raise something as a nursery does: in a group, beside what else was raised."""
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(says(ValueError()), None, None, None)
-        raise error
-
-
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()])
-@pytest.mark.parametrize("nursery", [False, True])
-@pytest.mark.parametrize("body", [0, 60])
-@pytest.mark.parametrize(
-    ("script", "seconds"),
-    [
-        ([], {0: 0, 60: 0}),
-        (["receive", STARTED, 1], {0: 1, 60: 1}),
-        (["receive", STARTED, "receive", 1], {0: 1, 60: 61}),
-    ],
-)
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
 @on_trio
-async def test_exits(
-    *,
-    script: list[Any],
-    seconds: dict[int, int],
-    body: int,
-    nursery: bool,
-    error: BaseException,
-    said: Any,
-) -> None:
-    """SystemExit and KeyboardInterrupt of an application end the body, and go on bare."""
+async def test_exits_out_of_a_nursery(error: BaseException, said: Any) -> None:
+    """In a group beside what else was raised; it goes on bare."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await says(*script)(scope, receive, send)
-        if nursery:
-            await out_of_a_nursery(error)
-        raise error
+        await says("receive", STARTED, 1)(scope, receive, send)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(says(ValueError()), None, None, None)
+            raise error
 
     lifespan = Lifespan(app)
     with pytest.raises(type(error)) as caught:
         async with lifespan:
-            await trio.sleep(body)
-    assert caught.value is error
-    assert (lifespan.outcome, lifespan.error) == ("crashed", error)
-    assert (trio.current_time(), said()) == (seconds[body], [])
+            await trio.sleep(60)
+    assert caught.value is lifespan.error is error
+    assert (lifespan.outcome, trio.current_time(), said()) == ("crashed", 1, [])
 
 
 # ---- the two libraries side by side -----------------------------------------------------------
 
 
-ACTIONS: dict[str, Any] = {
-    "receive": None,
-    "sleep": None,
-    "started": STARTED,
-    "not started": NOT_STARTED | {"message": "no"},
-    "stopped": STOPPED,
-    "not stopped": NOT_STOPPED | {"message": "no"},
-    "unknown": {"type": "lifespan.paused"},
-    "malformed": ["lifespan.startup.complete"],
-}
-Script = tuple[str, ...]
+async def played(on: Either, script: Script, body: float, *, swallows: bool) -> Any:
+    """Play a script under `Lifespan`; return all that can be seen of it."""
+    reports: list[Any] = []
 
+    class Reporting(on.Lifespan):  # type: ignore[misc, name-defined]
+        def report(self, level: int, sentence: str, error: BaseException | None) -> None:
+            reports.append((level, sentence, bool(error)))
 
-def scripts(length: int) -> Iterator[Script]:
-    """Give each sequence of up to so many actions; what raises or returns ends one."""
-    for number in range(length):
-        for script in itertools.product(ACTIONS, repeat=number):
-            yield from ((*script, "raise"), (*script, "return"))
-    yield from itertools.product(ACTIONS, repeat=length)
-
-
-def scripted(script: Script, seen: list[Any], sleep: Any, *, stubborn: bool) -> Any:
-    """Make an application of names of actions; a stubborn one goes on when it was refused."""
-
-    async def act(action: str, receive: Any, send: Any) -> None:
-        if action == "raise":
-            raise ValueError("raised")
-        if action == "receive":
-            seen.append(await receive())
-        elif action == "sleep":
-            await sleep(1)
-        elif action != "return":
-            await send(ACTIONS[action])
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            for action in script:
-                try:
-                    await act(action, receive, send)
-                except ProtocolError as error:
-                    seen.append(str(error))
-                    if not stubborn:
-                        raise
-        finally:
-            seen.append("gone")
-
-    return app
-
-
-async def played(
-    kind: type[server.Lifespan], script: Script, sleep: Any, body: float, *, stubborn: bool
-) -> Any:
-    """Play a script under a driver; return all that can be seen of it."""
-    seen: list[Any] = []
-    app = scripted(script, seen, sleep, stubborn=stubborn)
-    lifespan = kind(app, startup_timeout=2.25, shutdown_timeout=2.25, grace=0.75)
+    actor = Actor(script, swallows=swallows, pause=partial(on.sleep, 1))
+    lifespan = Reporting(actor, startup_timeout=2.25, shutdown_timeout=2.25, grace=0.75)
     raised: BaseException | None = None
-    served = False
+    served, began = False, on.now()
     try:
         async with lifespan:
-            served = True  # its place in `seen` is a turn of the loop earlier or later
-            await sleep(body)
+            served = True  # its place among the facts is a turn of the loop earlier or later
+            await on.sleep(body)
     except Exception as error:
         raised = error
-    end = type(raised), str(raised), getattr(raised, "message", None)
+    end = type(raised), str(raised), getattr(raised, "message", None), on.now() - began
     facts = lifespan.outcome, lifespan.phase, repr(lifespan.error), lifespan._inbox
-    return *facts, end, served, seen
-
-
-class Heard(logging.Handler):
-    """What the log of both drivers was told."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: Records = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep level, sentence, and whether there is a traceback."""
-        self.records.append((record.levelname, record.getMessage(), bool(record.exc_info)))
-
-
-@pytest.fixture
-def heard(monkeypatch: pytest.MonkeyPatch) -> Heard:
-    """Listen to the log instead of pytest, which keeps too much of it."""
-    handler, log = Heard(), logging.getLogger("lifespec.server")
-    monkeypatch.setattr(log, "handlers", [handler])
-    monkeypatch.setattr(log, "propagate", False)
-    monkeypatch.setattr(log, "level", logging.DEBUG)
-    return handler
+    return *facts, end, served, actor.facts, actor.refused, reports
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    ("length", "body", "stubborn"), [(4, 1.5, True), (3, 0, True), (3, 0, False), (3, 1.5, False)]
+    ("size", "body", "swallows"), [(5, 1.5, True), (4, 0, True), (4, 0, False), (4, 1.5, False)]
 )
-def test_libraries_agree(length: int, body: float, heard: Heard, *, stubborn: bool) -> None:
+def test_libraries_agree(size: int, body: float, swallows: bool) -> None:
     """Each application of up to four actions fares alike under both: outcome, events, log."""
 
-    async def all_of(kind: type[server.Lifespan], sleep: Any, now: Callable[[], float]) -> Any:
-        results = {}
-        for script in scripts(length):
-            heard.records.clear()
-            began = now()
-            result = await played(kind, script, sleep, body, stubborn=stubborn)
-            results[script] = *result, now() - began, *heard.records
-        return results
+    async def all_of(on: Either) -> Any:
+        plays = [each for each in scripts(size) if len(each) < size or each[-1] == "return"]
+        return {each: await played(on, each, body, swallows=swallows) for each in plays}
 
-    async def on_asyncio() -> Any:
-        loop = asyncio.get_running_loop()
-        return await all_of(server.Lifespan, asyncio.sleep, loop.time)
-
-    async def on_trio() -> Any:
-        return await all_of(Lifespan, trio.sleep, trio.current_time)
-
-    asyncios, trios = clock.run(on_asyncio()), run(on_trio)
-    assert len(trios) == {3: 658, 4: 5266}[length]
+    asyncios, trios = (on.run(partial(all_of, on)) for on in (OnAsyncio(), ON))
+    assert len(trios) == {4: 658, 5: 5266}[size]
     assert [script for script in trios if trios[script] != asyncios[script]] == []
-    if length == 4:
+    if size == 5:
         outcomes = {"complete", "failed", "unsupported", "crashed", "returned", "timed_out"}
         assert {outcome for outcome, *_ in trios.values()} == outcomes

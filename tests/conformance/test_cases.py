@@ -1,9 +1,8 @@
 """The cases as data: their words, and that cases.toml keeps its format."""
 
 import json
-import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -15,8 +14,6 @@ from lifespec.conformance.words import data, translator
 from lifespec.validate import SPECS
 
 __all__: list[str] = []
-
-FILE = "src/lifespec/conformance/data/cases.toml"
 
 
 def small(**keys: Any) -> str:
@@ -139,43 +136,26 @@ def test_lifespan_1_has_no_versions_to_remove() -> None:
     assert cases.scope_of("asgi 1.0", {"version": False}) == {"type": "lifespan"}
 
 
-def faults(text: str) -> Iterator[str]:
-    """Yield what is wrong with a file of cases, with file and line."""
-    for name, row in tomllib.loads(text).items():
-        header = re.search(rf"^\[{re.escape(name)}\]", text, re.MULTILINE)
-        line = text.count("\n", 0, header.start() if header else 0) + 1
-        for fault in (*faults_of_keys(row), *faults_of_words(row)):
-            yield f"{FILE}:{line}: {name}: {fault}"
+ROWS = tomllib.loads(data("cases.toml"))
 
 
-def faults_of_keys(row: Mapping[str, Any]) -> Iterator[str]:
-    keys, silent = vocabulary().keys, row.get("silent", {})
-    if {*row} - {*keys} or not {"role", "says", "script", "expect"} <= {*row}:
-        yield f"a case has the keys {', '.join(keys)}"
-    specs = [spec for each in silent.values() if each is not True for spec in each]
-    if {*silent} - {*row["expect"]}:
-        yield "a rule is silent and not expected"
-    if {*row.get("specs", ()), *specs} - {*SPECS}:
-        yield "there is no such specification"
-
-
-def faults_of_words(row: Mapping[str, Any]) -> Iterator[str]:
-    role, words = row["role"], vocabulary()
-    for line in row["script"]:
-        verb = line.partition(" ")[0]
-        if role not in words.verbs[verb].roles:
-            yield f"{verb} is no verb of a {role}"
-    for rule_id, phrases in row["expect"].items():
-        if rule_id not in rules():
-            yield f"there is no rule {rule_id}"
+@pytest.mark.parametrize("name", ROWS)
+def test_a_case_of_the_package_keeps_the_format(name: str) -> None:
+    line = data("cases.toml").partition(f"[{name}]")[0].count("\n") + 1
+    place = f"src/lifespec/conformance/data/cases.toml:{line}"
+    row, words = ROWS[name], vocabulary()
+    expect, silent = row["expect"], row.get("silent", {})
+    assert {"role", "says", "script", "expect"} <= {*row} <= {*words.keys}, place
+    assert {*silent} <= {*expect} <= {*rules()}, place
+    specs = (spec for each in silent.values() if each is not True for spec in each)
+    assert {*row.get("specs", ()), *specs} <= {*SPECS}, place
+    for verb in {line.partition(" ")[0] for line in row["script"]}:
+        assert row["role"] in words.verbs[verb].roles, f"{place}: {verb}"
+    for phrases in expect.values():
         for phrase in [phrases] if isinstance(phrases, str) else phrases:
-            known = words.phrases.get(phrase.partition(' "')[0])
-            if not known or role not in known.roles or known.argument != ('"' in phrase):
-                yield f"{phrase!r} is no phrase of a {role}"
-
-
-def test_the_cases_of_the_package_keep_the_format() -> None:
-    assert "\n".join(faults(data("cases.toml"))) == ""
+            known = words.phrases[phrase.partition(' "')[0]]
+            assert row["role"] in known.roles, f"{place}: {phrase}"
+            assert known.argument == ('"' in phrase), f"{place}: {phrase}"
 
 
 def test_all_words_of_the_cases_are_in_chinese() -> None:

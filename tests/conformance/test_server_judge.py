@@ -133,7 +133,11 @@ TRIES: list[tuple[Any, ...]] = [  # what became of it; whether it was taken, ref
     ([], "skip", "skip", "skip"),
     (["sent lifespan.startup.complete  step=2"], "skip", "skip", "skip"),
 ]
+TRIED = "sends-an-unknown-type", CALLED, "plays try  step=1"
 ONCE = "well-behaved", *STARTED
+POOL = "the pool has burst"
+BURST = "crashes-while-serving", CALLED, "plays raise  step=4"
+ENDED_LIFESPAN = "the lifespan has ended"
 SLOW = "slow-shutdown", *STARTED, SHUTDOWN
 SENT = "failed-with-message", CALLED, "plays send  step=1"
 VALUE = "returns-a-value", CALLED, "plays give  step=4"
@@ -193,13 +197,7 @@ SERVING: list[Row] = [
     ("shutdown once", saw("port-in-use", *STARTED, SHUTDOWN), True),
     # a refusal is no answer, and a text that is sent is one
     *(
-        (
-            phrase,
-            saw(
-                "sends-an-unknown-type", CALLED, "plays try  step=1", *became, answers=answered("/")
-            ),
-            right,
-        )
+        (phrase, saw(*TRIED, *became, answers=answered("/")), right)
         for became, *rights in TRIES
         for phrase, right in zip(("taken", "refused", "survives"), rights, strict=True)
     ),
@@ -213,11 +211,7 @@ SERVING: list[Row] = [
     ("shows: no database at db-1", saw(*SENT, output="start\n  ERROR no database at db-1\n"), True),
     ("shows: no database at db-1", saw(*SENT, output="start"), False),
     ("shows: no database at db-1", saw(*SENT[:-1], output="no database at db-1"), "skip"),
-    (
-        "shows: the pool has burst",
-        saw("crashes-while-serving", CALLED, "plays raise  step=4", output="the pool has burst"),
-        True,
-    ),
+    (f"shows: {POOL}", saw(*BURST, output=POOL), True),
     ("hides: lost", saw(*VALUE, **OVER_0), True),
     ("hides: lost", saw(*VALUE, **OVER_0, output="ERROR three orders are lost"), False),
     # a word about the lifespan, or the text of the exception
@@ -225,12 +219,8 @@ SERVING: list[Row] = [
         ("tells", saw(RAISES, CALLED, "plays raise", output=output), right)
         for output, right in TOLD_OF
     ),
-    ("tells", saw(RETURNS, CALLED, "plays return", output="the lifespan has ended"), True),
-    (
-        "tells",
-        saw(RETURNS, CALLED, "plays receive  step=9", output="the lifespan has ended"),
-        "skip",
-    ),
+    ("tells", saw(RETURNS, CALLED, "plays return", output=ENDED_LIFESPAN), True),
+    ("tells", saw(RETURNS, CALLED, "plays receive  step=9", output=ENDED_LIFESPAN), "skip"),
     ("tells", saw(RETURNS, CALLED, "plays return", output="lifespan", ended=4.0), "skip"),
     # an event that a task of the application receives after the end
     ("quiet", saw(RAISES, *RAISED), True),
@@ -245,24 +235,12 @@ SERVING: list[Row] = [
     # to each application that has started, once the server was told to stop
     ("shutdown once", saw(*ONCE, SHUTDOWN, stopped=4.5), True),
     ("shutdown once", saw(*ONCE, stopped=4.5), False),
-    (
-        "shutdown once",
-        saw(*ONCE, SHUTDOWN, SHUTDOWN, stopped=4.5),
-        False,
-    ),
+    ("shutdown once", saw(*ONCE, SHUTDOWN, SHUTDOWN, stopped=4.5), False),
     ("shutdown once", saw(*ONCE, OTHER, SHUTDOWN, stopped=4.5), True),
     ("shutdown once", saw(*ONCE), "skip"),
     ("shutdown once", saw("well-behaved", CALLED, STARTUP, stopped=4.5), "skip"),
-    (
-        "shutdown once",
-        saw(*ONCE, "cancelled lifespan", stopped=9.0),
-        "skip",
-    ),
-    (
-        "shutdown once",
-        saw(*ONCE, "cancelled lifespan", stopped=4.5),
-        False,
-    ),
+    ("shutdown once", saw(*ONCE, "cancelled lifespan", stopped=9.0), "skip"),
+    ("shutdown once", saw(*ONCE, "cancelled lifespan", stopped=4.5), False),
 ]
 LIVE = {"state": {"colour": "green", "visitors": []}, "state_id": 7}
 KEPT = {"kind": "kept", **LIVE, "ids": {"colour": 1, "visitors": 2}}
@@ -502,33 +480,25 @@ def test_how_the_process_ended(
     assert says("gone", seen) == sentence
 
 
-@pytest.mark.parametrize(
-    ("phrase", "seen", "sentence"),
-    [
-        (
-            "lasts",
-            saw("well-behaved", HTTP),
-            "The application was not called with a lifespan scope.",
-        ),
-        (
-            "lifespan scope",
-            saw("well-behaved", "called lifecycle"),
-            "A scope had the type 'lifecycle'.",
-        ),
-        (
-            "shows: no database at db-1",
-            saw(*SENT, output=" ERROR no database at db-1"),
-            "The output says: ERROR no database at db-1",
-        ),
-        ("hides: lost", saw(*VALUE, **OVER_0, output="ERROR lost"), "The output says: ERROR lost"),
-        ("exit status", saw(*SENT, ended=6.0, status=0), "The process ended with status 0."),
-        (
-            "copies",
-            saw("state-on-one-connection", CALLED, unusable=fact("connection-closed")),
-            "The server closed the connection after a request.",
-        ),
-    ],
-)
+SAYS: list[tuple[str, Observation, str]] = [
+    ("lasts", saw("well-behaved", HTTP), "The application was not called with a lifespan scope."),
+    (
+        "lifespan scope",
+        saw("well-behaved", "called lifecycle"),
+        "A scope had the type 'lifecycle'.",
+    ),
+    (f"shows: {POOL}", saw(*BURST, output=f" {POOL}"), f"The output says: {POOL}"),
+    ("hides: lost", saw(*VALUE, **OVER_0, output="ERROR lost"), "The output says: ERROR lost"),
+    ("exit status", saw(*SENT, ended=6.0, status=0), "The process ended with status 0."),
+    (
+        "copies",
+        saw("state-on-one-connection", CALLED, unusable=fact("connection-closed")),
+        "The server closed the connection after a request.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("phrase", "seen", "sentence"), SAYS)
 def test_what_is_said(phrase: str, seen: Observation, sentence: str) -> None:
     assert says(phrase, seen) == sentence
 

@@ -6,6 +6,8 @@ application lets the exception pass, or swallows it and goes on with its script.
 """
 
 import asyncio
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Literal, NamedTuple
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "Script",
     "below",
     "scripts",
+    "watched",
 ]
 
 Script = tuple[str, ...]
@@ -50,8 +53,14 @@ class Said(NamedTuple):
 class Actor:
     """An application that plays its script, and keeps what it saw."""
 
-    def __init__(self, script: Script, *, swallows: bool = False) -> None:
-        self.script, self.swallows = script, swallows
+    def __init__(
+        self,
+        script: Script,
+        *,
+        swallows: bool = False,
+        pause: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(0),
+    ) -> None:
+        self.script, self.swallows, self.pause = script, swallows, pause
         self.begun = 0
         self.heard: list[str] = []
         self.refused: list[tuple[int, str]] = []  # number of the action, and the rule named
@@ -66,11 +75,11 @@ class Actor:
         """Play the script."""
         try:
             await self._play(receive, send)
-        except asyncio.CancelledError:
-            self.facts.append(Said("cancelled"))
-            raise
         except Exception:
             self.facts.append(Said("raise"))
+            raise
+        except BaseException:
+            self.facts.append(Said("cancelled"))
             raise
         self.facts.append(Said("return"))
 
@@ -81,7 +90,7 @@ class Actor:
                 self.heard.append((await receive())["type"])
                 self.facts.append(Said("heard", self.heard[-1]))
             elif action == "pause":
-                await asyncio.sleep(0)
+                await self.pause()
             elif action == "raise":
                 raise Crash
             elif action != "return":
@@ -108,3 +117,21 @@ def scripts(size: int, begin: Script = ()) -> list[Script]:
         return []
     ended = [(*begin, end) for end in ENDS]
     return ended + [script for move in MOVES for script in scripts(size, (*begin, move))]
+
+
+@types.coroutine
+def watched(
+    call: Coroutine[Any, Any, None], on_thrown: Callable[[], object]
+) -> Generator[Any, Any, None]:
+    """Run a coroutine, and say when an exception is thrown into it, as a cancellation is."""
+    step, value = call.send, None
+    while True:
+        try:
+            future = step(value)
+        except StopIteration:
+            return
+        try:
+            step, value = call.send, (yield future)
+        except BaseException as error:
+            on_thrown()
+            step, value = call.throw, error

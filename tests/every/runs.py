@@ -9,12 +9,10 @@ server is done. Then, once, there is no limit, and the body ends when everything
 import asyncio
 import itertools
 import logging
-import types
-from collections.abc import Coroutine, Generator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from actors import ENDS, MOVES, Actor, Manner, Script, below
+from actors import ENDS, MOVES, Actor, Manner, Script, below, watched
 from lifespec import Lifespan
 from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected
@@ -88,24 +86,13 @@ class Run:
                 await asyncio.sleep(0)
             self.ended, self.at_rest = self.actor.begun, self.loop.at_rest()
 
-    @types.coroutine
-    def watched(self, server: Coroutine[Any, Any, None]) -> Generator[Any, Any, None]:
-        """Run the server, and note the moment at which a cancellation reaches it."""
-        step, with_what = server.send, None
-        try:
-            while True:
-                waits = step(with_what)
-                try:
-                    step, with_what = server.send, (yield waits)
-                except asyncio.CancelledError as error:
-                    self.cancelled = self.actor.begun
-                    step, with_what = server.throw, error
-        except StopIteration:
-            return
+    def note_cancelled(self) -> None:
+        """Note the moment at which a cancellation reaches the server."""
+        self.cancelled = self.actor.begun
 
-    async def whole(self) -> None:
-        """Serve, and be watched."""
-        await self.watched(self.serves())
+    async def watched(self) -> None:
+        """Serve, and note a cancellation."""
+        await watched(self.serves(), self.note_cancelled)
 
     def cancels(self, task: asyncio.Task[None], later: int) -> None:
         """Cancel the server when it is time."""
@@ -120,7 +107,7 @@ class Run:
         """Run, and say what became of it."""
         self.loop.loudest.level_seen = 0
         raised, hangs, began = "", False, self.loop.time()
-        task = self.loop.create_task(self.whole())
+        task = self.loop.create_task(self.watched())
         if self.stop.cancelled is not None:
             self.cancels(task, self.stop.cancelled)
         try:

@@ -6,14 +6,15 @@ disturbs a run before each step once has disturbed it at every moment there is.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import Any, NamedTuple
 
-from lifespec import Lifespan, server
+from actors import watched
+from lifespec import Lifespan
 from lifespec.testing.clock import VirtualLoop
 
-__all__ = ["Case", "Fact", "Run", "places"]
+__all__ = ["Case", "Fact", "Run"]
 
 Body = Callable[[Lifespan], Awaitable[object]]
 AFTER = 1000.0  # seconds that an application which was given up has to end by itself
@@ -83,7 +84,6 @@ class Run(logging.Handler):
         self.steps = 0  # until the server was gone
         self.obliged = False  # cancel() said that the server's task will be cancelled
         self.facts: list[Fact] = []
-        self.struck: set[tuple[str, int]] = set()
         self.raised: list[BaseException] = []
         self.records: list[logging.LogRecord] = []
         self.complaints: list[dict[str, Any]] = []
@@ -119,7 +119,6 @@ class Run(logging.Handler):
             return
         others = asyncio.all_tasks(self.loop) - {self.home} if self.everything else {self.server}
         for task in sorted(others, key=lambda task: (len(task.get_name()), task.get_name())):
-            self.struck |= set(places(task.get_coro()))
             going = task.cancel()
             self.obliged |= going and task is self.server
 
@@ -150,7 +149,7 @@ class Run(logging.Handler):
     async def serve(self) -> None:
         """Be a server, and see each exception that is thrown into it."""
         try:
-            await AppObservation(self.conduct, lambda: self.tell("thrown"))
+            await watched(self.conduct(), lambda: self.tell("thrown"))
         except BaseException as error:
             self.error = error
             raise
@@ -179,36 +178,3 @@ class Run(logging.Handler):
             self.tell("raised")
             raise
         self.tell("returned")
-
-
-class AppObservation(NamedTuple):
-    """An awaitable that runs a coroutine, and calls `thrown` when an exception is thrown in."""
-
-    function: Callable[[], Any]
-    thrown: Callable[[], None]
-
-    def __await__(self) -> Iterator[Any]:
-        call = self.function()
-        step, value = call.send, None
-        while True:
-            try:
-                future = step(value)
-            except StopIteration as stop:
-                return stop.value
-            try:
-                step, value = call.send, (yield future)
-            except BaseException as error:
-                self.thrown()
-                step, value = call.throw, error
-
-
-def places(waiting: Any) -> Iterator[tuple[str, int]]:
-    """Yield function and line of each await of the driver's in which a coroutine waits."""
-    while waiting is not None:
-        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
-        inner = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
-        if frame is not None and inner is None:
-            inner = frame.f_locals.get("call")  # `AppObservation` drives its coroutine by hand
-        if frame is not None and inner is not None and frame.f_code.co_filename == server.__file__:
-            yield frame.f_code.co_name, frame.f_lineno
-        waiting = inner

@@ -1,13 +1,11 @@
 """The server is cancelled at every moment there is, and all is as the decision table has it."""
 
-import ast
 import asyncio
 import contextlib
 import gc
 import logging
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,6 @@ from injection import Body, Case, Run
 
 import scripted
 from lifespec import Lifespan, ShutdownFailed, ShutdownTimeout, StartupFailed, StartupTimeout
-from lifespec import server as driver
 from scripted import STARTED, STOPPED, says
 
 __all__: list[str] = []
@@ -302,33 +299,3 @@ def test_cancelled_again_and_again(case: Case) -> None:
 def test_everything_cancelled(case: Case, body: Body) -> None:
     """Where all tasks are cancelled at once, nothing hangs and nothing is left."""
     assert [fault for run in everything(case, body) for fault in faults(run)] == []
-
-
-def awaits() -> set[tuple[str, int]]:
-    """Find function and line of each place where the driver can wait.
-
-    Requests (`app`) are another matter.
-    """
-    tree = ast.parse(Path(driver.__file__).read_text())
-    return {
-        (function.name, node.lineno)
-        for function in ast.walk(tree)
-        if isinstance(function, ast.AsyncFunctionDef)
-        if function.name != "app"
-        for node in ast.walk(function)
-        if isinstance(node, (ast.Await, ast.AsyncFor, ast.AsyncWith))
-    }
-
-
-def test_every_await_was_struck() -> None:
-    """The cancellations struck each await of the driver, in the server's task or the call's."""
-
-    async def stops(lifespan: Lifespan) -> None:
-        await lifespan.shutdown()
-
-    runs = [
-        *everything(CASES["loop"], races),
-        *twice(CASES["slow start, ignores once"], sleeps),
-        *twice(CASES["stop too late, ignores once"], stops),
-    ]
-    assert {place for run in runs for place in run.struck} == awaits()

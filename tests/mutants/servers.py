@@ -7,14 +7,13 @@ function that changes the server.
 """
 
 import asyncio
-import copy
 import os
 import sys
 from collections.abc import Awaitable, Callable
 from logging import DEBUG
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "programs"))
 
@@ -22,7 +21,7 @@ import serve
 
 from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, server
 
-__all__ = ["FAULTS", "MUTANTS", "Fault", "command"]
+__all__ = ["MUTANTS", "command"]
 
 EVENTS: dict[str, dict[str, str]] = {
     stage: {"type": f"lifespan.{stage}"} for stage in ("startup", "shutdown")
@@ -79,16 +78,6 @@ class StateCleared(Lifespan):
     async def shutdown(self) -> None:
         self.state.clear()
         await super().shutdown()
-
-
-class StateOfConnection(serve.Connections):  # type: ignore[misc]
-    async def answer(self, exchange: Any) -> Any:
-        if not hasattr(exchange.writer, "state"):
-            exchange.writer.state = self.lifespan.with_state({})["state"]
-        state = {"state": exchange.writer.state}
-        one = copy.copy(self)
-        one.lifespan = SimpleNamespace(with_state=lambda scope: scope | state)
-        return await original.Connections.answer(one, exchange)
 
 
 # ---- calls and event loops ----------------------------------------------------------------------
@@ -156,32 +145,6 @@ def withheld(stage: str) -> type[Lifespan]:
             return await super()._receive() if event == EVENTS[stage] else event
 
     return Withholds
-
-
-def sent_twice(stage: str) -> type[Lifespan]:
-    """Return a `Lifespan` that sends an event twice."""
-
-    class Repeats(Lifespan):
-        repeated = False
-
-        async def _receive(self) -> dict[str, str]:
-            event = await super()._receive()
-            if event == EVENTS[stage] and not self.repeated:
-                self.repeated = True
-                self._inbox.append({**event})
-            return event
-
-    return Repeats
-
-
-class ShutdownFirst(Lifespan):
-    began = False
-
-    async def _receive(self) -> dict[str, str]:
-        if not self.began:
-            self.began = True
-            return {**EVENTS["shutdown"]}
-        return await super()._receive()
 
 
 MUTANTS["startup-sent"] = withheld("startup")
@@ -378,104 +341,10 @@ MUTANTS["send-refuses-unknown"] = refusing("events-known", lambda _: None)
 MUTANTS["refusal-survived"] = refusing("events-known", dies_soon)
 
 
-# ---- faults that are no rule of their own -------------------------------------------------------
-
-
-class Fault(NamedTuple):
-    """A wrong server, the cases that are played, and what alone is found by verdict."""
-
-    change: Change
-    cases: tuple[str, ...]
-    found: frozenset[tuple[str, str]]
-    options: tuple[str, ...] = ()
-    status: int = 1
-
-
-class Demands(Lifespan):
-    """What a server does whose user demands support for lifespan."""
-
-    def __init__(self, app: Any, **options: Any) -> None:
-        super().__init__(app, strict=True, **options)
-
-
-def serves_nothing() -> None:
-    start_server = asyncio.start_server
-
-    async def silent(*arguments: Any, **options: Any) -> Any:
-        listening = await start_server(*arguments, **options)
-        listening.start_serving = asyncio.Event().wait  # type: ignore[method-assign, assignment]
-        return listening
-
-    asyncio.start_server = silent
-
-
-def demands() -> None:
-    at = sys.argv.index("--lifespan")
-    del sys.argv[at : at + 2]
-    serve.Lifespan = Demands
-
-
-def ends_with_0() -> None:
-    async def until_signal(*arguments: Any) -> int:
-        status: int = await original.until_signal(*arguments)
-        return 0 if status == 3 else status
-
-    serve.until_signal = until_signal
-
-
-FAULTS: dict[str, Fault] = {  # each is told once, at its cause, and by its weight
-    "shutdown twice": Fault(
-        sent_twice("shutdown"),
-        ("well-behaved", "receives-a-third-time"),
-        frozenset({("shutdown-sent", "fail")}),
-    ),
-    "startup twice": Fault(
-        sent_twice("startup"),
-        ("well-behaved", "sends-extra-keys", "slow-shutdown"),
-        frozenset({("startup-sent", "fail")}),
-    ),
-    "shutdown first": Fault(
-        ShutdownFirst,
-        ("well-behaved", "state", "slow-shutdown"),
-        frozenset({("startup-sent", "fail")}),
-    ),
-    "serves nothing": Fault(
-        serves_nothing,
-        ("well-behaved", "sends-extra-keys", "sends-no-type"),
-        frozenset(),
-        status=2,
-    ),
-    "state of a connection": Fault(
-        StateOfConnection,
-        ("state", "state-on-one-connection"),
-        frozenset({("state-shallow-copy", "fail")}),
-    ),
-    "an end for who returns": Fault(
-        fatal(lambda each: not each._raised),
-        ("returns-on-the-scope",),
-        frozenset({("unsupported-by-returning", "info")}),
-        status=0,
-    ),
-    "status 0 after a failure": Fault(
-        ends_with_0,
-        ("failed-with-message",),
-        frozenset({("startup-failed-exits", "info")}),
-        status=0,
-    ),
-    "a demand of its user": Fault(
-        demands,
-        ("well-behaved", "raises-on-the-scope", "raises-after-startup", "failed-with-message"),
-        frozenset({("unsupported-by-raising", "info"), ("unsupported-at-startup", "info")}),
-        options=("--lifespan", "on"),
-        status=0,
-    ),
-}
-
-
 def main() -> Any:
     """Start the wrong server of the name that comes first."""
     name = sys.argv.pop(1)
-    change: Any = MUTANTS.get(name) or FAULTS[name].change
+    change: Any = MUTANTS[name]
     if isinstance(change, type) and issubclass(change, Lifespan):
         serve.Lifespan = change
     elif isinstance(change, type):

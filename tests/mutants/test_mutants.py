@@ -1,19 +1,34 @@
-"""What rules.toml says can be observed is observed: by cases, and each time something breaks it.
+"""The suite tries itself: what breaks a rule is named by that rule, and what is right by none.
 
 A rule that can be seen has a case that expects it, and a mutant for each role whose cases do.
 A rule that only allows something is kept by all, and has no mutant.
 """
 
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
 import applications
 import middlewares
 import servers
-from lifespec.conformance import cases
+from applications import CORRECT, Application
+from lifespec.conformance import Report, cases, check_app, check_middleware
 from lifespec.conformance.rules import rules
+from lifespec.conformance.server.check import Target, check, chosen
+from lifespec.validate import SPECS
 
 __all__: list[str] = []
 
 FILE = "src/lifespec/conformance/data/rules.toml"
-MUTANTS = {
+PROGRAM = Path(__file__).parents[2] / "docs" / "programs" / "serve.py"
+REFERENCE = (sys.executable, str(PROGRAM), "{app}", "--port", "{port}")
+NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so may all
+LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy
+MUTANTS: dict[str, Any] = {
     "application": applications.MUTANTS,
     "middleware": middlewares.MUTANTS,
     "server": servers.MUTANTS,
@@ -25,26 +40,99 @@ EXPECTED = {
 ALLOWING = {rule_id for rule_id, rule in rules().items() if {*rule.levels} == {"may"}}
 
 
+def faults(report: Report) -> set[str]:
+    """Return the rules that the suite finds broken."""
+    wrong = (each for each in report.findings if each.verdict in ("fail", "warn", "info"))
+    return {each.rule for each in wrong if each.case != NOT_SPECIFIED}
+
+
+def named(rule_id: str) -> set[str]:
+    """Return a rule and what it implies."""
+    return {rule_id, *rules()[rule_id].implies}
+
+
+def missing(rule_ids: set[str], what: str) -> list[str]:
+    """Return a sentence for each rule that lacks something, with its place."""
+    return [f"{FILE}:{rules()[each].line}: no {what} {each!r}" for each in rule_ids]
+
+
 def test_each_rule_that_can_be_seen_is_expected_by_a_case() -> None:
     """And no case expects a rule that nobody can observe."""
     seen = {rule_id for rule_id, rule in rules().items() if rule.observable != "no"}
     expected = set.union(*EXPECTED.values())
-    without = [
-        f"{FILE}:{rules()[rule_id].line}: no case of cases.toml expects {rule_id!r}"
-        for rule_id in seen - expected
-    ]
-    assert not without, "\n".join(without)
+    assert missing(seen - expected, "case of cases.toml expects") == []
     assert expected == seen
 
 
-def test_each_rule_that_can_be_seen_has_a_mutant() -> None:
+@pytest.mark.parametrize("role", MUTANTS)
+def test_each_rule_that_can_be_seen_has_a_mutant(role: str) -> None:
     """One for each role whose duty it is, and no mutant is of a rule that nobody can observe."""
-    for role, mutants in MUTANTS.items():
-        theirs = {rule_id for rule_id, rule in rules().items() if role in (rule.role, "middleware")}
-        wanted = (EXPECTED[role] & theirs) - ALLOWING
-        without = [
-            f"{FILE}:{rules()[rule_id].line}: no {role} breaks {rule_id!r}"
-            for rule_id in wanted - {*mutants}
-        ]
-        assert not without, "\n".join(without)
-        assert {*mutants} == wanted, role
+    theirs = {rule_id for rule_id, rule in rules().items() if role in (rule.role, "middleware")}
+    wanted = (EXPECTED[role] & theirs) - ALLOWING
+    assert missing(wanted - {*MUTANTS[role]}, f"{role} breaks") == []
+    assert {*MUTANTS[role]} == wanted
+
+
+@pytest.mark.parametrize(
+    ("rule_id", "app"),
+    [(rule_id, app) for rule_id, apps in applications.MUTANTS.items() for app in apps],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_a_wrong_application_is_named_by_its_rule(rule_id: str, app: Application) -> None:
+    """The suite names the rule that it breaks, what that implies, and no other."""
+    found = faults(check_app(app, timeout=LIMIT))
+    assert rule_id in found
+    assert found <= named(rule_id)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("app", CORRECT, ids=lambda app: app.__name__)
+def test_what_is_right_breaks_nothing(app: Application, spec: str) -> None:
+    """An application that keeps the rules conforms, by whatever text; one that declines too."""
+    found = faults(check_app(app, spec, timeout=LIMIT))
+    if spec == "asgi 1.0":  # it has no failures
+        found -= {"events-known"}
+    if spec.startswith("amgi ") and app.__name__ == "fails_without_a_message":
+        assert found == {"message-is-text"}  # AMGI requires the key
+    else:
+        assert found == set()
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize(
+    ("rule_id", "mutant"),
+    [
+        pytest.param(rule_id, mutant, id=f"{rule_id}-{name}")
+        for rule_id, mutants in middlewares.MUTANTS.items()
+        for name, mutant in mutants.items()
+    ],
+)
+def test_wrong_middleware_is_named_by_its_rule(
+    rule_id: str, mutant: Callable[..., Any], spec: str
+) -> None:
+    """By every text that has the rule, and no other rule is named, by whatever text."""
+    known = {rule_id} if spec in rules()[rule_id].specs else set()
+    assert faults(check_middleware(mutant, spec)) == known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule_id", servers.MUTANTS)
+def test_a_wrong_server_is_named_by_its_rule(rule_id: str) -> None:
+    """In the cases that expect it; the suite names what it implies, and no other."""
+    expecting = [case for case in chosen() if rule_id in {each.rule for each in case.expect}]
+    target = Target(servers.command(rule_id), timeout=5.0)  # seconds that these may do nothing
+    found = faults(check(target, expecting))
+    assert rule_id in found
+    assert found <= named(rule_id)
+
+
+@pytest.mark.slow
+def test_the_reference_passes_everywhere() -> None:
+    """Each case that can be played with one process, by what is specified and by what is not."""
+    found = check(Target(REFERENCE), chosen())
+    others = {(each.case, each.verdict) for each in found.findings if each.verdict != "pass"}
+    workers = {case.name for case in chosen() if case.workers > 1}
+    # it listens before it calls the application, and takes no WebSockets
+    skipped = {*workers, "port-in-use", "state-on-a-websocket"}
+    assert others == {(NOT_SPECIFIED, "info"), *((name, "skip") for name in skipped)}
+    assert replace(found, strict=True).status == 0

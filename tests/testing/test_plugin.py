@@ -33,7 +33,7 @@ SHOP = """
     import lifespec
 
 
-    def life(start, stop=lambda: None):
+    def life(start):
         async def app(scope, receive, send):
             if scope["type"] != "lifespan":
                 await send(dict(scope["state"]))
@@ -42,7 +42,6 @@ SHOP = """
             await start(scope)
             await send({"type": "lifespan.startup.complete"})
             await receive()
-            stop()
             await send({"type": "lifespan.shutdown.complete"})
         return app
 
@@ -65,11 +64,6 @@ SHOP = """
     @life
     async def broken(scope):
         raise ConnectionError("no database")
-
-
-    @life
-    async def wrong(scope):
-        scope["state"][1] = "a key that is no string"
 
 
     async def get(app):
