@@ -48,7 +48,7 @@ coverage: .venv/complete
 slow: $(if $(shell command -v npm),live,docs)
 	@$(PYTEST) -m slow
 pythons: .venv/complete
-	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(SRC_TESTS)
+	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(filter-out tests/mutants/%,$(SRC_TESTS))
 review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
