@@ -3,7 +3,6 @@
 import builtins
 import keyword
 import re
-import subprocess
 import sys
 import sysconfig
 from functools import cache
@@ -13,8 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ["src", "tests", "docs/_ext", "docs/*.py", "docs/programs", "docs/matrix"]
-SOURCES += [".ci", ".github", "Makefile", "*.toml"]
+SOURCES = ["src/**/*", "tests/**/*", "docs/_ext/**/*", "docs/*.py", "docs/programs/**/*"]
+SOURCES += ["docs/matrix/**/*", ".ci/*", ".github/**/*", "Makefile", "*.toml"]
 PACKAGES = ["amgi-common", "anyio", "asgi-lifespan", "hypercorn", "pytest", "starlette"]
 PACKAGES += ["pytest-asyncio", "trio", "uvicorn"]
 MODULES = ["asyncio", "contextlib", "logging", "signal", "subprocess", "threading", "unittest"]
@@ -46,10 +45,7 @@ def words(text: str) -> set[str]:
 @cache
 def known() -> set[str]:
     """Return the words of our sources, of the packages that pages use, and of Python."""
-    listed = subprocess.run(
-        ["git", "ls-files", *SOURCES], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    files = [ROOT / name for name in listed.stdout.splitlines() if not name.endswith(THIS)]
+    files = [file for pattern in SOURCES for file in ROOT.glob(pattern)]
     for name in PACKAGES:
         files += (Path(str(each.locate())) for each in metadata.files(name) or ())
     for name in MODULES:
@@ -57,7 +53,8 @@ def known() -> set[str]:
     found = {*keyword.kwlist, *dir(builtins), *sys.stdlib_module_names, *EXCEPTIONS}
     for file in files:
         if file.is_file() and file.suffix not in {".mo", ".png", ".pyc"}:
-            found |= words(f"{file} {file.read_text('utf-8', 'replace')}")
+            text = "" if file.name == THIS else file.read_text("utf-8", "replace")
+            found |= words(f"{file} {text}")
     return found
 
 

@@ -219,5 +219,6 @@ def _children(pid: int) -> Iterator[str]:
             _name, _, fields = (folder / "stat").read_text().rpartition(") ")
             state, parent = fields.split()[:2]
             if int(parent) == pid and state != "Z":
-                words = (folder / "cmdline").read_text().split("\0")
-                yield f"{' '.join(words).strip()[:60]} ({folder.name})"
+                program, *words = (folder / "cmdline").read_text().split("\0")
+                command = " ".join([Path(program).name, *words]).strip()
+                yield f"{command[:60]} ({folder.name})"
