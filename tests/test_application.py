@@ -10,7 +10,7 @@ import pytest
 
 from either import both
 from lifespec.application import double_to_single_callable, with_lifespan
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout
+from lifespec.server import Lifespan, StartupFailed
 
 
 async def respond(scope: Any, receive: Any, send: Any) -> None:
@@ -90,25 +90,6 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
             pass
     assert lifespan.outcome == outcome
     assert outcome == "crashed" or lifespan._message == "the context ended before shutdown"
-
-
-async def gives_up() -> None:
-    """Await a task that somebody cancels: nobody cancels the one that awaits it."""
-    task = asyncio.ensure_future(asyncio.sleep(9))
-    task.cancel()
-    await task
-
-
-@pytest.mark.parametrize("at", ["startup", "shutdown"])
-async def test_cancelled_error_of_its_own(at: str) -> None:
-    """A CancelledError of what the context awaits is a failure; servers would serve without it."""
-    context = life(gives_up) if at == "startup" else life(stop=gives_up)
-    lifespan = Lifespan(with_lifespan(respond, context))
-    with pytest.raises(StartupFailed if at == "startup" else ShutdownFailed) as caught:
-        async with lifespan:
-            pass
-    assert caught.value.message == "CancelledError()"
-    assert lifespan.outcome == "failed"
 
 
 async def by_hand(app: Any, sent: list[Any]) -> None:
@@ -191,15 +172,6 @@ async def test_what_fails_at_startup_is_the_message(
     with pytest.raises(StartupFailed) as caught:
         await on.Lifespan(with_lifespan(respond, context), scope=scope).startup()
     assert re.search(message, caught.value.message)
-
-
-@both
-async def test_a_startup_that_is_cancelled_is_not_answered(on: Any) -> None:
-    context = life(lambda: on.sleep(9))
-    lifespan = on.Lifespan(with_lifespan(respond, context), startup_timeout=1)
-    with pytest.raises(StartupTimeout):
-        await lifespan.startup()
-    assert lifespan.outcome == "timed_out"
 
 
 @pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])

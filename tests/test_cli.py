@@ -124,15 +124,6 @@ def test_what_is_wrong_is_a_sentence(
     assert refusal(*arguments).startswith(sentence)
 
 
-def test_the_locale_gives_the_language(
-    monkeypatch: pytest.MonkeyPatch, refusal: Callable[..., str], capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
-    assert refusal("explain", "zzz").startswith("没有规则 zzz")
-    assert ended("explain", "startup-sent") == 0
-    assert "服务器必须" in capfd.readouterr().out
-
-
 def test_a_folder_that_is_not_installed_has_no_version(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -210,18 +201,6 @@ def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
     ended("check", "server", "--slow", "--workers=-w 2", "--", "serve", "-x", "{app}")
     given = {"subject": ["serve", "-x", "{app}"], "spec": "asgi 2.0", "slow": True}
     assert checks.pop() == {**common, **given, "timeout": 10.0, "workers": "-w 2"}
-
-
-def test_the_status_is_that_of_the_report(
-    checks: list[dict[str, Any]], capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert ended("check", "app", "shop:live") == 0
-    out, err = capfd.readouterr()
-    assert out.startswith("shop:live ")
-    assert "WARN events-known" in out
-    assert err == ""
-    assert ended("check", "app", "shop:live", "--strict") == 1
-    assert len(checks) == 2
 
 
 def test_a_report_is_written_to_files_in_english(
@@ -324,12 +303,6 @@ def test_characters_that_a_terminal_lacks_are_escaped(
     out, err = capfdbinary.readouterr()
     assert out.startswith(rb"startup-sent \xb7 \u670d")
     assert err == b""
-
-
-@pytest.mark.parametrize("name", cli.COPIES)
-def test_copy_prints_the_file(name: str, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
-    assert ended("copy", name) == 0
-    assert capfdbinary.readouterr() == (cli.content(name).encode(), b"")
 
 
 def test_the_files_are_those_that_are_self_contained() -> None:

@@ -13,7 +13,6 @@ import logging
 import pickle
 import re
 import signal
-import types
 from collections.abc import Awaitable
 from typing import Any
 
@@ -22,7 +21,6 @@ import trio
 
 from either import OnAsyncio, OnTrio, both
 from lifespec.server import (
-    TABLE,
     Lifespan,
     LifespanUnsupported,
     ProtocolError,
@@ -53,25 +51,6 @@ async def test_protocol_error_escapes_in_a_group(on: Any, said: Any) -> None:
 
 
 @both
-async def test_after_it_was_cancelled(on: Any) -> None:
-    """What it sends then changes nothing, and it is given no event any more."""
-    seen = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        try:
-            await on.sleep(10)
-        finally:
-            await send(STARTED)
-            seen.append("sent")
-            seen.append(await receive())
-
-    lifespan = on.Lifespan(app, startup_timeout=1, grace=1)
-    with pytest.raises(StartupTimeout):
-        await lifespan.startup()
-    assert (seen, lifespan.outcome) == (["sent"], "timed_out")
-
-
-@both
 async def test_what_it_raises_at_last(on: Any, said: Any) -> None:
     """When nobody waits any more it is logged, and the lifespan is as it was."""
 
@@ -86,16 +65,6 @@ async def test_what_it_raises_at_last(on: Any, said: Any) -> None:
     assert (lifespan.phase, lifespan.outcome) == ("ended", "timed_out")
     last = "The application raised after the server stopped waiting: LookupError()"
     assert said()[-1] == ("ERROR", last, True)
-
-
-@both
-async def test_shutdown_after_a_failed_start(on: Any) -> None:
-    """shutdown() after a start that failed has nothing to do."""
-    for app in (on.says(NOT_STARTED), on.says(ValueError())):
-        lifespan = on.Lifespan(app, strict=True)
-        with pytest.raises(StartupFailed):
-            await lifespan.startup()
-        await lifespan.shutdown()
 
 
 class Unspeakable(Exception):
@@ -268,19 +237,6 @@ def test_exits(on: Any, phase: str, error: BaseException, said: Any) -> None:
 # ---- shutdown -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("last", "grace"), [(4, {}), (9999, {"grace": None})])
-@both
-async def test_stays_after_shutdown_complete(
-    on: Any, last: float, grace: dict[str, None], said: Any
-) -> None:
-    """An application that stays is waited for."""
-    app = on.says("receive", STARTED, "receive", STOPPED, last)
-    async with on.Lifespan(app, **grace) as lifespan:
-        pass
-    assert (on.now(), lifespan.outcome, lifespan.phase) == (last, "complete", "ended")
-    assert said() == []
-
-
 # ---- what is sent ---------------------------------------------------------------------------
 
 
@@ -304,28 +260,6 @@ async def test_refused(on: Any) -> None:
 
 
 # ---- state, scope, context ------------------------------------------------------------------
-
-
-@both
-async def test_state(on: Any) -> None:
-    """Each request gets a shallow copy of the live state; it is never cleared."""
-    shared: list[int] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        scope["state"]["shared"] = shared
-        state, scope["state"] = scope["state"], {"lost": 2}  # to bind it anew changes nothing
-        await on.correct(scope, receive, send)
-        state["late"] = True
-
-    request = {"type": "http", "path": "/"}
-    async with on.Lifespan(app) as lifespan:
-        one, two = (lifespan.with_state(types.MappingProxyType(request)) for _ in range(2))
-        assert type(one) is type(one["state"]) is dict
-        one["state"]["mine"] = 1
-        one["state"]["shared"].append(2)
-        assert two == {"type": "http", "path": "/", "state": {"shared": [2]}}
-        assert request == {"type": "http", "path": "/"}
-    assert lifespan.state == {"shared": [2], "late": True}
 
 
 @both
@@ -401,11 +335,6 @@ def test_arguments_that_are_refused(
 ) -> None:
     with pytest.raises(error, match=f"^{re.escape(f'{sentence}{value!r}')}$"):
         Lifespan(**{"app": application, name: value})
-
-
-def test_a_timeout_is_one_that_an_event_loop_has() -> None:
-    with pytest.raises(OverflowError):
-        Lifespan(application, grace=10**400)
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), 1e300])
@@ -490,24 +419,6 @@ def test_another_run_of_trio_is_refused() -> None:
     trio.run(main)
 
 
-@both
-async def test_async_with_calls_overridden_methods(on: Any) -> None:
-    calls: list[str] = []
-
-    class Overridden(on.Lifespan):  # type: ignore[misc, name-defined]
-        async def startup(self) -> Any:
-            calls.append("startup")
-            return await super().startup()
-
-        async def shutdown(self) -> None:
-            calls.append("shutdown")
-            await super().shutdown()
-
-    async with Overridden(on.correct) as lifespan:
-        assert isinstance(lifespan, Overridden)
-    assert (calls, lifespan.outcome) == (["startup", "shutdown"], "complete")
-
-
 # ---- the call itself --------------------------------------------------------------------------
 
 
@@ -533,18 +444,6 @@ async def test_a_call_that_fails(on: Any, app: Any, sentence: str, said: Any) ->
         await on.Lifespan(app, strict=True).startup()
 
 
-def test_what_is_logged_has_a_level() -> None:
-    """And what has a level says something."""
-    rows = [row for phase in TABLE.values() for row in phase.values()]
-    assert [bool(level) for *_, level, _ in rows] == [bool(words) for *_, words in rows]
-
-
-def test_an_outcome_is_given_once() -> None:
-    """By the row that ends the conversation: those of the phases after it give none."""
-    later = [row for phase in ("answered", "cancelling", "ended") for row in TABLE[phase].values()]
-    assert {outcome for _, outcome, *_ in later} == {None}
-
-
 def test_errors_travel() -> None:
     """The exceptions can be pickled, as a process pool does."""
     failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))
@@ -555,21 +454,3 @@ def test_errors_travel() -> None:
 
 
 # ---- wait_ended, exceptions, strict ---------------------------------------------------------
-
-
-@both
-async def test_wait_ended_goes_on_without_lifespan_support(on: Any) -> None:
-    """A server that races it with its stop signal serves on."""
-    async with on.Lifespan(on.says(ValueError())) as lifespan:
-        await on.cancelled(lifespan.wait_ended, 1000)
-        assert lifespan.phase == "ended"
-    assert on.now() == 1000
-
-
-@both
-async def test_wait_ended_gives_up(on: Any) -> None:
-    """It has the grace to return after its last answer, and once more after it was cancelled."""
-    app = on.tidies("receive", STARTED, NOT_STOPPED, 1000, seconds=1000)
-    async with on.Lifespan(app, grace=2) as lifespan:
-        await lifespan.wait_ended()
-        assert on.now() == 4

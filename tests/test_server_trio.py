@@ -10,7 +10,7 @@ from actors import Actor, Script, scripts
 from either import Either, OnAsyncio, OnTrio, on_trio
 from lifespec.server import StartupTimeout
 from lifespec.server_trio import Lifespan
-from scripted import STARTED, STOPPED
+from scripted import STARTED
 
 ON = OnTrio()
 says, tidies, correct = ON.says, ON.tidies, ON.correct
@@ -84,16 +84,6 @@ async def test_exits_when_startup_is_cancelled() -> None:
     assert (lifespan.outcome, trio.current_time()) == ("cancelled", 6)
 
 
-@on_trio
-async def test_body_outlasts_its_deadline() -> None:
-    """Nor does a deadline that passed in the body and was not noticed there."""
-    lifespan = Lifespan(says("receive", STARTED, "receive", 30, STOPPED))
-    with trio.move_on_after(1):
-        async with lifespan:
-            trio.lowlevel.current_clock().jump(1)  # type: ignore[attr-defined]
-    assert lifespan.outcome == "complete"
-
-
 def test_end_of_the_run() -> None:
     """An application that nobody shuts down is cancelled when trio ends, and has crashed."""
     lifespan = Lifespan(correct)
@@ -102,16 +92,6 @@ def test_end_of_the_run() -> None:
 
 
 # ---- running --------------------------------------------------------------------------------
-
-
-@on_trio
-async def test_wait_ended_of_a_server_that_is_cancelled() -> None:
-    """wait_ended() ends at once where its scope is cancelled already."""
-    async with Lifespan(correct) as lifespan:
-        with trio.CancelScope() as scope:
-            scope.cancel()
-            await lifespan.wait_ended()
-        assert (scope.cancelled_caught, trio.current_time()) == (True, 0)
 
 
 # ---- receive loops ----------------------------------------------------------------------------
@@ -154,33 +134,7 @@ async def test_receive_loops_of_other_tasks_have_the_grace() -> None:
     assert (lifespan.outcome, trio.current_time()) == ("complete", 7)
 
 
-@on_trio
-async def test_a_receive_loop_of_the_call_ends_at_once() -> None:
-    async with Lifespan(says("receive", STARTED, "receive", STOPPED, "receive")) as lifespan:
-        pass
-    assert (lifespan.outcome, trio.current_time()) == ("complete", 0)
-
-
 # ---- exits ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
-@on_trio
-async def test_exits_out_of_a_nursery(error: BaseException, said: Any) -> None:
-    """In a group beside what else was raised; it goes on bare."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await says("receive", STARTED, 1)(scope, receive, send)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(says(ValueError()), None, None, None)
-            raise error
-
-    lifespan = Lifespan(app)
-    with pytest.raises(type(error)) as caught:
-        async with lifespan:
-            await trio.sleep(60)
-    assert caught.value is lifespan.error is error
-    assert (lifespan.outcome, trio.current_time(), said()) == ("crashed", 1, [])
 
 
 # ---- the two libraries side by side -----------------------------------------------------------

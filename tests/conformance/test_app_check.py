@@ -96,15 +96,6 @@ def test_what_cannot_be_had_is_said_with_its_place(
     assert sentence in said(report)
 
 
-def test_an_import_that_hangs_in_a_library_has_no_place(
-    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("site-packages").mkdir()
-    Path("site-packages/pausing.py").write_text("import time; time.sleep(100)")
-    monkeypatch.syspath_prepend("site-packages")
-    assert said(check_named("pausing:app", timeout=0.5)).endswith(UNIMPORTED)
-
-
 @pytest.mark.parametrize(
     "source",
     [
@@ -119,18 +110,6 @@ def test_an_import_that_leaves_a_thread_or_a_file_is_done_for_each_case(
     assert Path("imports").read_text().count("imported") == 3  # the host, and two cases
 
 
-def test_a_blocked_loop_has_the_place_of_a_package_that_is_checked(
-    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("kiosk/site-packages").mkdir(parents=True)
-    Path("kiosk/site-packages/stand.py").write_text(
-        "import time\nasync def app(scope, receive, send):\n    time.sleep(100)\n"
-    )
-    monkeypatch.syspath_prepend("kiosk/site-packages")
-    report = check_named("stand:app", timeout=0.5)
-    assert "it blocks the event loop in `app`, kiosk/site-packages/stand.py:3" in said(report)
-
-
 def test_progress_is_told_while_one_waits(
     check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,11 +118,6 @@ def test_progress_is_told_while_one_waits(
     check_named("shop:waits_at_startup", timeout=0.5, tick=lambda *tick: ticks.append(tick))
     assert ticks[0][0] == "start-and-stop"
     assert ticks[0][1] >= 0.1
-
-
-def test_chosen_cases_and_ignored_rules_make_a_report_partial() -> None:
-    report = check_app(causes.faultless, only=["extra-keys"], ignore=["startup-answered"])
-    assert {each.case for each in report.findings} == {"extra-keys"}
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,3 @@ def test_the_state_of_a_request_that_does_not_reach_the_application_is_not_judge
     sentence = Words().say(skipped.observed)
     assert sentence.startswith("The request did not reach the application: ")
     assert reason in sentence
-
-
-def test_a_specification_without_state_has_no_finding_about_it() -> None:
-    assert not [each for each in check(validator, "asgi 1.0").findings if "state" in each.rule]

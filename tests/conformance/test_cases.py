@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -85,15 +84,6 @@ def test_lines_of_a_script(line: str, wanted: Action) -> None:
     assert cases.action(line, vocabulary().verbs) == wanted
 
 
-def test_an_event_is_made_anew() -> None:
-    verbs = vocabulary().verbs
-    action = cases.action('send lifespan.startup.failed message="no database" n=1', verbs)
-    event = {"type": "lifespan.startup.failed", "message": "no database", "n": 1}
-    assert action.event == event
-    assert action.event is not action.event
-    assert cases.action("send [1]", verbs).event == [1]
-
-
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
@@ -110,30 +100,6 @@ def test_an_event_is_made_anew() -> None:
 def test_a_line_that_is_not_in_the_format(line: str, wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted):
         cases.read(small(script=json.dumps([line])))
-
-
-@pytest.mark.parametrize(
-    ("keys", "scope"),
-    [
-        ({}, {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}),
-        ({"state": False, "spec_version": False}, {"type": "lifespan", "asgi": {"version": "3.0"}}),
-        (
-            {"hello": "world", "version": "4", "type": "x"},
-            {
-                "type": "x",
-                "asgi": {"version": "4", "spec_version": "2.0"},
-                "state": {},
-                "hello": "world",
-            },
-        ),
-    ],
-)
-def test_the_scope_of_a_call(keys: Mapping[str, Any], scope: Mapping[str, Any]) -> None:
-    assert cases.scope_of("asgi 2.0", keys) == scope
-
-
-def test_lifespan_1_has_no_versions_to_remove() -> None:
-    assert cases.scope_of("asgi 1.0", {"version": False}) == {"type": "lifespan"}
 
 
 ROWS = tomllib.loads(data("cases.toml"))

@@ -66,24 +66,9 @@ def test_the_exit_status_says_the_worst(status: int, given: Report) -> None:
     assert given.ok is (status == 0)
 
 
-def test_of_several_verdicts_info_and_skip_never_hide_a_pass() -> None:
-    every = [*Verdict]
-    assert Verdict.of(every) == "fail"
-    assert Verdict.of([Verdict.SKIP, Verdict.INFO, Verdict.PASS]) == "pass"
-    assert Verdict.of([]) == "skip"
-    given = report(found(Verdict.SKIP), PASSED, found(Verdict.INFO, case="two"))
-    assert given.verdicts() == {"events-known": "pass"}
-    assert given.counts() == {Verdict.PASS: 1}
-
-
 def test_a_finding_is_a_sentence() -> None:
     assert str(PASSED) == "PASS events-known (one): It sent nothing."
     assert repr(report(PASSED)) == "<Report: shop:app keeps lifespan 2.0 (ASGI)>"
-
-
-def test_a_rule_that_is_ignored_is_left_out() -> None:
-    given = report(PASSED, found(Verdict.FAIL, "state-keys-text"))
-    assert given.without(["state-keys-text"]).ok
 
 
 @pytest.mark.parametrize(
@@ -111,11 +96,6 @@ def test_a_case_can_be_silent_about_a_rule() -> None:
     case = next(each for each in cases.load() if each.name == "two-loops")
     (wanted,) = expected(case, "asgi 2.0")
     assert finding(case, "asgi 2.0", wanted, Outcome("broken", SENT)).verdict == "info"
-
-
-def test_a_specification_that_a_case_is_not_for_has_no_findings() -> None:
-    case = next(each for each in cases.load() if each.name == "without-state")
-    assert [*expected(case, "asgi 1.0")] == []
 
 
 WHOLE = report(

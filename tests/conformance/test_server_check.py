@@ -70,10 +70,6 @@ def test_findings_come_in_the_order_of_the_cases_with_their_sequence() -> None:
     assert {*found.times} == {"well-behaved", *names}
 
 
-def test_a_word_of_the_command_is_quoted_as_in_a_shell() -> None:
-    assert target("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
-
-
 def test_check_server_takes_a_command_as_in_a_shell() -> None:
     report = check_server(
         shlex.join(SERVER), only=["well-behaved-loop"], ignore=["startup-sent"], strict=True
@@ -143,12 +139,6 @@ def test_two_workers_are_given_to_the_command(
         target(*command, workers=workers).play(*chosen([case]), threading.Event())
 
 
-def test_without_workers_their_cases_are_not_played() -> None:
-    found = check(Shows(SERVER), chosen(["two-workers"]))
-    assert {(each.verdict.value, each.kind) for each in found.findings} == {("skip", "no-workers")}
-    assert found.status == 2
-
-
 @pytest.mark.parametrize("name", ["well-behaved", "hangs-at-shutdown"])
 def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
     found = check(target(*WITHOUT, timeout=2.0), chosen([name, "state"]))
@@ -215,24 +205,6 @@ def test_another_type_of_scope_is_named_though_no_lifespan_took_place() -> None:
     found = shown("called lifecycle")
     assert found["scope-type"] == ("fail", "scope-type")
     assert found["startup-sent"] == ("skip", "no-lifespan")
-
-
-@pytest.mark.parametrize(
-    ("words", "demand"),
-    [
-        ("uvicorn --lifespan on", "--lifespan on"),
-        ("uvicorn --lifespan=on", "--lifespan=on"),
-        ("gunicorn --asgi-lifespan on", "--asgi-lifespan on"),
-        ("uvicorn --lifespan auto", ""),
-        ("uvicorn --lifespan once", ""),
-    ],
-)
-def test_a_command_can_demand_lifespan_support(
-    words: str, demand: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(play.Player, "play", lambda player: player.seen)
-    seen = target(*words.split()).play(*chosen(["state"]), threading.Event())
-    assert seen.demand == demand
 
 
 def test_an_interruption_ends_every_case() -> None:

@@ -72,26 +72,6 @@ def test_a_case_is_played() -> None:
     assert "Serving on" in seen.output
 
 
-@pytest.mark.parametrize(
-    ("line", "step"),
-    [
-        (
-            'send lifespan.startup.failed message="no"',
-            ["send", {"type": "lifespan.startup.failed", "message": "no"}],
-        ),
-        ("try 28", ["try", 28]),
-        ('give {"a": 1}', ["give", {"a": 1}]),
-        ("later lifespan.shutdown.complete", ["later", {"type": "lifespan.shutdown.complete"}]),
-        ('raise "no"', ["raise", "no"]),
-        ("state colour=1", ["state", {"colour": 1}]),
-        ("wait 0.5", ["wait", 0.5]),
-        ("pause", ["pause", None]),
-    ],
-)
-def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
-    assert steps(case([line], ["stop"]).script) == [step]
-
-
 def test_requests_on_one_connection() -> None:
     seen = play(["converse"], ["workers", "request /", "keep /a", "keep /b", "stop"])
     assert answered(seen)[1:] == ["/a", "/b"]

@@ -108,29 +108,6 @@ def test_deadlock_in_a_coroutine_without_frames() -> None:
     assert clock._place(SimpleNamespace(__qualname__="native.connect")) == "native.connect"
 
 
-def test_deadlock_without_task() -> None:
-    """A loop that runs without a task says so."""
-    loop = clock.VirtualLoop()
-    with pytest.raises(clock.Deadlock, match="there is no task at all"):
-        loop.run_forever()
-    loop.close()
-
-
-def test_deadlock_unwinds() -> None:
-    """After a deadlock the tasks are cancelled as at any end of `asyncio.run`."""
-    unwound = []
-
-    async def main() -> None:
-        try:
-            await forever()
-        finally:
-            await asyncio.sleep(1)
-            unwound.append(asyncio.get_running_loop().time())
-
-    deadlock_of(main)
-    assert unwound == [1.0]
-
-
 THREADS = "The virtual clock cannot wait for threads"
 OUTSIDE = "The virtual clock has no sockets, processes, signals or threads"
 
@@ -200,18 +177,6 @@ def test_call_from_thread() -> None:
 
 
 # ---- busy -----------------------------------------------------------------------------------
-
-
-def test_many_turns_take_no_time() -> None:
-    """Work that lets others run often does not make a timer fire."""
-
-    async def main() -> float:
-        async with asyncio.timeout(1):
-            for _ in range(clock.BUSY - 10):
-                await asyncio.sleep(0)
-        return asyncio.get_running_loop().time()
-
-    assert clock.run(main()) == 0
 
 
 def test_a_busy_task_does_not_stop_the_clock() -> None:

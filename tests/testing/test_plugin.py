@@ -130,12 +130,6 @@ def test_the_fixture_works_with(run: Run, source: str, options: tuple[str, ...])
     run(source, *options).assert_outcomes(passed=1)
 
 
-def test_the_fixture_works_with_anyio_on_both_backends(run: Run) -> None:
-    result = run(f"@pytest.mark.anyio\n{ASYNC}", *NO_ASYNCIO, "-v")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*test_shop*asyncio* PASSED*", "*test_shop*trio* PASSED*"])
-
-
 UVLOOP_POLICY = """
 import uvloop
 
@@ -161,22 +155,6 @@ def test_the_fixture_works_under_uvloop(run: Run, pytester: pytest.Pytester, lib
                 pass
 """
     run(source, *STRICT).assert_outcomes(passed=1)
-
-
-def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run) -> None:
-    result = run(
-        "async def test_shop(lifespan):\n    async with lifespan(shop.broken):\n        pass", *AUTO
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            '>*raise ConnectionError("no database")',
-            "E *ConnectionError: no database",
-            "The above exception was the direct cause of the following exception:",
-            ">*async with lifespan(shop.broken):",
-            "E *lifespan.startup ---*",
-        ]
-    )
 
 
 # ---- timeouts ----------------------------------------------------------------------------------

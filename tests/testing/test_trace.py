@@ -53,17 +53,6 @@ def entries_of(app: Callable[..., Any], *events: object) -> list[Entry]:
 
 
 @pytest.mark.parametrize(
-    ("event", "detail"),
-    [({"message": "no database"}, "no database"), ({}, ""), ({"message": 42}, "42")],
-)
-def test_the_message_of_a_failure_is_its_detail(event: dict[str, object], detail: str) -> None:
-    async def app(_scope: object, _receive: Any, send: Any) -> None:
-        await send({"type": "lifespan.startup.failed", **event})
-
-    assert entries_of(app)[1] == Entry(0.0, "sent", "lifespan.startup.failed", detail)
-
-
-@pytest.mark.parametrize(
     ("event", "shown"),
     [
         ({"type": "wrong"}, "wrong"),
