@@ -20,8 +20,6 @@ import pytest
 from lifespec.testing.clock import VirtualLoop
 from lifespec_pages.sandbox import LOUD, lacking
 
-__all__: list[str] = []
-
 for name in LOUD:
     os.environ.pop(name, None)
 # A shell makes background processes ignore Ctrl-C, and nohup makes them ignore SIGHUP. The programs

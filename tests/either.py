@@ -23,8 +23,6 @@ from lifespec import server, server_trio
 from lifespec.testing import clock
 from scripted import STARTED, STOPPED, says
 
-__all__ = ["Either", "OnAsyncio", "OnTrio", "both", "on_trio"]
-
 HANG = 10**6  # seconds of a clock that jumps
 Call = Callable[[], Awaitable[object]]
 

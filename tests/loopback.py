@@ -14,8 +14,6 @@ from pathlib import Path
 
 from serving import Program
 
-__all__ = ["answer", "ended", "free_port", "served", "until", "uvicorn"]
-
 LIMIT = 60.0  # seconds; nothing takes ten
 BELOW = range(10240, 32768)  # below the ports that a system gives to connections
 PORTS = iter(random.sample(BELOW, len(BELOW)))

@@ -19,8 +19,6 @@ import pytest
 from lifespec import cli, conformance
 from lifespec.conformance.report import Finding, Report, Verdict, fact
 
-__all__: list[str] = []
-
 SRC = Path(cli.__file__).parent
 SELF_CONTAINED = "This file is self-contained: copy it"
 LONGEST = 80

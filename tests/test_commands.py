@@ -10,8 +10,6 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[1]
 LOCKS = {"requirements": ("docs", "test", "real", "check", "build"), "release": ("release",)}
 GROUPS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]

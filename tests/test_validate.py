@@ -27,8 +27,6 @@ from lifespec.validate import (
     validator,
 )
 
-__all__: list[str] = []
-
 STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
 FAILED = {"type": "lifespan.startup.failed", "message": 5}
 ENDS = ("raise", "return")

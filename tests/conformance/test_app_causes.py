@@ -14,8 +14,6 @@ from lifespec.conformance.text import render
 from lifespec.testing import leftovers
 from lifespec.testing.facts import short
 
-__all__: list[str] = []
-
 FILE = short(Path(causes.__file__))
 
 

@@ -10,8 +10,7 @@ from causes import said
 
 from lifespec.conformance import Finding, Report, Unchecked, check_app, check_middleware
 from lifespec.conformance.app import check, process
-
-__all__: list[str] = []
+from scripted import STARTED, STOPPED, says
 
 PLAIN = """\
 import os, sys, threading, time
@@ -147,12 +146,12 @@ def test_an_application_that_needs_trio_is_told_so_where_it_is_missing(
 def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_path: Path) -> None:
     mark = tmp_path / "in use"
 
-    def hold() -> None:
+    def hold(_: Any) -> None:
         if mark.exists():
             raise OSError("address already in use")
         mark.touch()
 
-    app = causes.scripted(None, hold, causes.STARTED, None, mark.unlink, causes.STOPPED)
+    app = says("receive", hold, STARTED, "receive", lambda _: mark.unlink(), STOPPED)
     report = check_app(app, timeout=5.0)
     assert "extra-keys-expected" not in [f.rule for f in report.findings if f.verdict == "fail"]
 

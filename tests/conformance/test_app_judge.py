@@ -12,8 +12,6 @@ from lifespec.conformance.text import Words
 from lifespec.testing.facts import Error
 from lifespec.testing.leftovers import Logged
 
-__all__: list[str] = []
-
 STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "received": True}
 STARTED |= {"ended": "returned"}
 

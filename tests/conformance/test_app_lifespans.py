@@ -13,8 +13,6 @@ from starlette.routing import Router
 
 from lifespec.conformance.app import lifespans
 
-__all__: list[str] = []
-
 PRELUDE = """\
 from contextlib import asynccontextmanager
 

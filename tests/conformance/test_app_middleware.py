@@ -19,8 +19,6 @@ from lifespec.conformance.app.check import cases_for
 from lifespec.conformance.text import Words
 from middlewares import Middleware, changing, without, wrapping
 
-__all__: list[str] = []
-
 LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy
 
 

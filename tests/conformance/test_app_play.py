@@ -14,10 +14,7 @@ from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, Seen, play
 from lifespec.conformance.app.target import Job
 from lifespec.testing import leftovers
-
-__all__: list[str] = []
-
-STARTED, STOPPED = causes.STARTED, causes.STOPPED
+from scripted import STARTED, STOPPED, says
 
 
 def played(
@@ -32,7 +29,7 @@ def played(
 
 @pytest.mark.parametrize("answer", [[STARTED], []])
 def test_what_comes_after_the_deadline_does_not_count(answer: list[Any]) -> None:
-    app = causes.scripted(None, lambda: time.sleep(0.2), *answer)
+    app = says("receive", lambda _: time.sleep(0.2), *answer)
     seen = played(app, limit=0.1).seen
     assert (seen.startup, seen.doing, seen.sent) == ("hung", "late" if answer else "running", [])
 
@@ -59,7 +56,7 @@ def test_what_an_application_does_when_its_time_is_over_is_kept(
 
 
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
-    call = played(causes.scripted(None, STARTED, None, STOPPED, None))
+    call = played(says("receive", STARTED, "receive", STOPPED, "receive"))
     before = len(call.seen.entries)
     asyncio.run(call._send(STARTED))
     call.end("returned")
@@ -73,7 +70,7 @@ def test_a_request_follows_its_specification(spec: str, kind: str) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         scopes.append(scope)
         if scope["type"] == "lifespan":
-            await causes.scripted(None, STARTED, None, STOPPED)(scope, receive, send)
+            await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
             return
         assert [(await receive())["type"] for _ in range(2)] == [
             f"{kind}.request",

@@ -12,8 +12,6 @@ from lifespec.conformance.rules import rules
 from lifespec.conformance.words import data, translator
 from lifespec.validate import SPECS
 
-__all__: list[str] = []
-
 
 def small(**keys: Any) -> str:
     """Return a small case with these keys, which are TOML."""

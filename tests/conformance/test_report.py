@@ -22,8 +22,6 @@ from lifespec.conformance.report import (
 from lifespec.conformance.text import Words
 from lifespec.testing.trace import Entry
 
-__all__: list[str] = []
-
 SAY = Words().say
 CASE = next(each for each in cases.load() if each.name == "start-and-stop")
 SENT = Fact("sent-nothing")

@@ -20,8 +20,6 @@ from lifespec.conformance.rules import (
 from lifespec.conformance.words import data, translator
 from lifespec.validate import SPECS
 
-__all__: list[str] = []
-
 ROW = """
 [a]
 role = "server"

@@ -22,8 +22,6 @@ from lifespec.conformance.server.play import Observation
 from lifespec.testing.trace import Entry
 from sights import SERVER, line, saw
 
-__all__: list[str] = []
-
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
 
 

@@ -13,8 +13,6 @@ from lifespec.conformance.server.play import Observation
 from lifespec.conformance.text import Words
 from sights import answered, line, saw
 
-__all__: list[str] = []
-
 CALLED, HTTP = "called lifespan", "called http"
 STARTUP, SHUTDOWN = "received lifespan.startup", "received lifespan.shutdown"
 COMPLETE, FAILED = "sends lifespan.startup.complete", "sends lifespan.startup.failed"

@@ -15,8 +15,6 @@ from lifespec.conformance.server.play import Observation, Player, steps
 from lifespec.conformance.server.process import Process
 from sights import SERVER
 
-__all__: list[str] = []
-
 LIMIT = 30.0  # seconds; nothing here takes one
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]

@@ -16,8 +16,6 @@ import trio
 
 from lifespec.conformance.server import probe
 
-__all__: list[str] = []
-
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 COMPLETE = {"type": "lifespan.startup.complete"}
 ENDS = "raised", "cancelled", "returned"

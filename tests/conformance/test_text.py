@@ -18,8 +18,6 @@ from lifespec.conformance.words import cut, data, short_repr, translator
 from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
-__all__: list[str] = []
-
 SOURCE = Path(lifespec.__file__).parent
 AT = {"_either": 1}  # the position of a kind among the arguments, if it is not the first
 MAKERS = {"fact", "Fact", "_held", "_broken", "_unspecified", "_skip", "_advice", "Unusable", *AT}

@@ -9,8 +9,6 @@ import tempfile
 import time
 from typing import Any, Self
 
-__all__ = ["CONTROL", "SHIFT", "Browser"]
-
 COMMAND = [
     "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
     "--disable-component-update", "--no-first-run", "--remote-debugging-pipe",

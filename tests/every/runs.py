@@ -28,8 +28,6 @@ from lifespec import Lifespan
 from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected
 
-__all__ = ["FAST", "Job", "Runner", "Stop", "Tally", "explore"]
-
 FILE = Path(__file__).parents[2] / "docs" / "matrix" / "exhaustive.json"
 FAST, FULL = 5, 6  # actions: what `make test` runs, and `make exhaustive`
 log = logging.getLogger("lifespec.server")

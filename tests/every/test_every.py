@@ -5,8 +5,6 @@ import pytest
 from actors import scripts
 from runs import FAST, Runner, explore
 
-__all__: list[str] = []
-
 
 @pytest.mark.timeout(280)
 def test_our_server_does_what_the_table_says() -> None:

@@ -21,8 +21,6 @@ from lifespec.server import TABLE
 from lifespec.testing.clock import VirtualLoop
 from scripted import STARTED, STOPPED, says
 
-__all__: list[str] = []
-
 Body = Callable[[Lifespan], Awaitable[object]]
 NOT_STARTED = scripted.NOT_STARTED | {"message": "no database"}
 NOT_STOPPED = scripted.NOT_STOPPED | {"message": "two mails lost"}

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-__all__ = ["MUTANTS", "Middleware", "changing", "without", "wrapping"]
-
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
 Change = Callable[[Any], Any]

@@ -16,8 +16,6 @@ import pytest
 import loopback
 from loopback import free_port
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS, SERVER = "docs/programs", "src/lifespec/server.py"
 FILES = {  # a file of the package, and what replaces it

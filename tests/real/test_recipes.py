@@ -11,8 +11,6 @@ import pytest
 
 from lifespec_pages.sandbox import plain
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "recipes"
 SHOWN = re.compile(

@@ -19,8 +19,6 @@ import pytest
 import matrix
 from lifespec.conformance.server import check as server_check
 
-__all__: list[str] = []
-
 RECORDS = Path(__file__).parents[2] / "docs" / "matrix"
 HERE = Path(sys.prefix)
 UVICORN = [

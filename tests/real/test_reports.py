@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("reports")
 LIMIT = 120.0  # seconds, on a machine that is busy

@@ -15,8 +15,6 @@ from serving import Program
 
 from loopback import LIMIT, ended, until
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 SERVE = ROOT / "docs" / "programs" / "serve.py"
 APP = """

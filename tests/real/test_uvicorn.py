@@ -15,8 +15,6 @@ from uvicorn.lifespan.on import LifespanOn
 from lifespec import validator
 from loopback import answer, ended, until, uvicorn
 
-__all__: list[str] = []
-
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 APP = """

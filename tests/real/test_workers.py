@@ -17,8 +17,6 @@ import pytest
 from lifespec import Lifespan
 from loopback import LIMIT, ended, uvicorn
 
-__all__: list[str] = []
-
 APP = """
 import os
 

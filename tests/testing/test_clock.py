@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 
-__all__: list[str] = []
-
 pytest_plugins = ("pytester",)
 
 

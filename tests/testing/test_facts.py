@@ -13,8 +13,6 @@ import pytest
 
 from lifespec.testing import facts
 
-__all__: list[str] = []
-
 FILE = Path(__file__).name
 
 

@@ -15,8 +15,6 @@ import pytest
 
 from lifespec.testing import facts, leftovers
 
-__all__: list[str] = []
-
 HERE = facts.short(Path(__file__))
 
 

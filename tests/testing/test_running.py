@@ -22,8 +22,6 @@ from scripted import NOT_STOPPED, STARTED, STOPPED, says
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__: list[str] = []
-
 REQUEST = {"type": "http", "path": "/"}
 
 

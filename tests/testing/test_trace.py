@@ -13,8 +13,6 @@ from lifespec.testing.trace import Entry, sequence
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__: list[str] = []
-
 LIFESPAN = {"type": "lifespan"}
 STARTUP = {"type": "lifespan.startup"}
 

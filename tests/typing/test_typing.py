@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 
 @pytest.mark.needs("node")
 def test_pyright() -> None:
