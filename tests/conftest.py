@@ -102,7 +102,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
     """Return what the server has logged: level, sentence, whether with a traceback.
 
     Afterwards asyncio has logged nothing, such as a destroyed task.

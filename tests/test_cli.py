@@ -54,21 +54,21 @@ def refusal(capfd: pytest.CaptureFixture[str]) -> Callable[..., str]:
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Let the suite find the same in each check; return what it was asked for."""
-    asked: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
 
     def check(
-        subject: Any, spec: str, *, strict: bool, tell: Any, tick: Any = None, **more: Any
+        subject: Any, spec: str, *, strict: bool, on_case: Any, on_wait: Any = None, **more: Any
     ) -> Report:
-        tell("start-and-stop", [FOUND])
-        if tick:
-            tick("start-and-stop", 2.0)
-        asked.append({"subject": subject, "spec": spec, "strict": strict, **more})
+        on_case("start-and-stop", [FOUND])
+        if on_wait:
+            on_wait("start-and-stop", 2.0)
+        calls.append({"subject": subject, "spec": spec, "strict": strict, **more})
         return Report(str(subject), spec, (FOUND,), strict=strict)
 
     monkeypatch.setattr(conformance, "check_app", check)
     monkeypatch.setattr(conformance, "check_middleware", check)
     monkeypatch.setattr(conformance, "check_server", check)
-    return asked
+    return calls
 
 
 # ---- usage and the process ----------------------------------------------------------------------

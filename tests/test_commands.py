@@ -49,9 +49,9 @@ def refused(folder: Path, *arguments: str) -> str:
 
 
 def test_a_release_has_the_version_of_its_tag() -> None:
-    said = refused(ROOT, "v0.0.0")
-    assert said.startswith("release: the tag is v0.0.0, and pyproject.toml has version ")
-    assert said.endswith(", or change pyproject.toml.")
+    sentence = refused(ROOT, "v0.0.0")
+    assert sentence.startswith("release: the tag is v0.0.0, and pyproject.toml has version ")
+    assert sentence.endswith(", or change pyproject.toml.")
 
 
 def test_a_release_has_its_section_and_is_committed(tmp_path: Path) -> None:

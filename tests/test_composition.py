@@ -112,7 +112,7 @@ async def test_associative(fail: str) -> None:
     assert results[0] == results[1] == results[2]
 
 
-async def test_cancelled_and_stop_fails(said: Any) -> None:
+async def test_cancelled_and_stop_fails(logged: Any) -> None:
     """A server that is cancelled hears of no failure any more: then the log tells of it."""
     started = asyncio.Event()
 
@@ -126,7 +126,7 @@ async def test_cancelled_and_stop_fails(said: Any) -> None:
     server.cancel()
     with pytest.raises(asyncio.CancelledError):
         await server
-    assert said()[0] == ("ERROR", "The application failed to shut down: a cannot stop", False)
+    assert logged()[0] == ("ERROR", "The application failed to shut down: a cannot stop", False)
 
 
 @both
@@ -158,7 +158,7 @@ async def test_a_failure_without_a_text_is_a_sentence(on: Any, last: Any, messag
     assert caught.value.message == message
 
 
-async def test_stubborn(said: Any) -> None:
+async def test_stubborn(logged: Any) -> None:
     """A part that ignores its cancellation is given up, which is an error in the log."""
 
     async def stubborn(scope: Any, receive: Any, send: Any) -> None:
@@ -170,4 +170,4 @@ async def test_stubborn(said: Any) -> None:
     async with Lifespan(combine_lifespans(part([], "a"), stubborn), grace=60):
         pass
     sentence = "The application was cancelled and did not stop within 5 s"
-    assert said() == [("ERROR", sentence, False)]
+    assert logged() == [("ERROR", sentence, False)]

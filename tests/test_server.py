@@ -30,7 +30,7 @@ from lifespec.server import (
 )
 from scripted import NOT_STARTED, NOT_STOPPED, STARTED, STOPPED
 
-pytestmark = pytest.mark.usefixtures("said")
+pytestmark = pytest.mark.usefixtures("logged")
 NOT_SUPPORTED = "The application does not support lifespan"
 RAISED = ("ERROR", "The application raised during startup instead of answering it", True)
 
@@ -39,7 +39,7 @@ RAISED = ("ERROR", "The application raised during startup instead of answering i
 
 
 @both
-async def test_protocol_error_escapes_in_a_group(on: Any, said: Any) -> None:
+async def test_protocol_error_escapes_in_a_group(on: Any, logged: Any) -> None:
     """A refusal that escapes in an exception group is logged as an error all the same."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -47,11 +47,11 @@ async def test_protocol_error_escapes_in_a_group(on: Any, said: Any) -> None:
 
     async with on.Lifespan(app) as lifespan:
         assert isinstance(lifespan.error, ExceptionGroup)
-    assert said() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
+    assert logged() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
 
 
 @both
-async def test_what_it_raises_at_last(on: Any, said: Any) -> None:
+async def test_what_it_raises_at_last(on: Any, logged: Any) -> None:
     """When nobody waits any more it is logged, and the lifespan is as it was."""
 
     def fail() -> None:
@@ -64,7 +64,7 @@ async def test_what_it_raises_at_last(on: Any, said: Any) -> None:
     await on.sleep(20)
     assert (lifespan.phase, lifespan.outcome) == ("ended", "timed_out")
     last = "The application raised after the server stopped waiting: LookupError()"
-    assert said()[-1] == ("ERROR", last, True)
+    assert logged()[-1] == ("ERROR", last, True)
 
 
 class Unspeakable(Exception):
@@ -201,7 +201,7 @@ EXITS: dict[str, tuple[tuple[Any, ...] | None, str, float]] = {  # script, outco
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
 @pytest.mark.parametrize("phase", EXITS)
 @pytest.mark.parametrize("on", [OnAsyncio(), OnTrio()])
-def test_exits(on: Any, phase: str, error: BaseException, said: Any) -> None:
+def test_exits(on: Any, phase: str, error: BaseException, logged: Any) -> None:
     """Who runs the loop gets an exit of the application; the outcome stays what it was."""
     script, outcome, seconds = EXITS[phase]
     ended: list[float] = []
@@ -225,7 +225,7 @@ def test_exits(on: Any, phase: str, error: BaseException, said: Any) -> None:
         on.run(serve)
     assert caught.value is error
     assert (lifespan.outcome, lifespan.phase, ended) == (outcome, "ended", [seconds])
-    levels = [level for level, *_ in said()]
+    levels = [level for level, *_ in logged()]
     assert levels == ["ERROR"] * (outcome in ("timed_out", "failed"))  # the exit was not swallowed
     if outcome == "crashed":
         assert lifespan.error is error
@@ -434,12 +434,12 @@ def no_call(scope: Any, receive: Any) -> Awaitable[None]:
     ],
 )
 @both
-async def test_a_call_that_fails(on: Any, app: Any, sentence: str, said: Any) -> None:
+async def test_a_call_that_fails(on: Any, app: Any, sentence: str, logged: Any) -> None:
     """It counts as raising, and is an error in the log: no author means that."""
     async with on.Lifespan(app) as lifespan:
         assert (lifespan.outcome, lifespan.supported) == ("unsupported", False)
         assert re.search(sentence, str(lifespan.error))
-    assert said() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
+    assert logged() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
     with pytest.raises(LifespanUnsupported, match=sentence):
         await on.Lifespan(app, strict=True).startup()
 

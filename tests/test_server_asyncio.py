@@ -11,7 +11,7 @@ from either import OnAsyncio
 from lifespec.server import Lifespan
 from scripted import STARTED, STOPPED, says
 
-pytestmark = pytest.mark.usefixtures("said")
+pytestmark = pytest.mark.usefixtures("logged")
 correct = says("receive", STARTED, "receive", STOPPED)
 tidies = OnAsyncio().tidies
 
@@ -28,7 +28,7 @@ async def in_a_group(call: Any) -> None:
 
 
 @pytest.mark.parametrize("wait", [asyncio.gather, asyncio.create_task, within, in_a_group])
-async def test_a_receive_loop_that_the_call_awaits(said: Any, wait: Any) -> None:
+async def test_a_receive_loop_that_the_call_awaits(logged: Any, wait: Any) -> None:
     """The end of a receive loop is not logged as an exception of the application."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -38,7 +38,7 @@ async def test_a_receive_loop_that_the_call_awaits(said: Any, wait: Any) -> None
     async with Lifespan(app) as lifespan:
         pass
     assert (asyncio.get_running_loop().time(), lifespan.outcome) == (0, "complete")
-    assert said() == []
+    assert logged() == []
 
 
 async def test_a_second_cancellation_with_the_same_message() -> None:

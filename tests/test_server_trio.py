@@ -20,7 +20,7 @@ says, tidies, correct = ON.says, ON.tidies, ON.correct
 
 
 @on_trio
-async def test_nurseries_obey(said: Any) -> None:
+async def test_nurseries_obey(logged: Any) -> None:
     """The group of cancellations that an application's nursery raises is no exception of its."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -30,7 +30,7 @@ async def test_nurseries_obey(said: Any) -> None:
 
     with pytest.raises(StartupTimeout):
         await Lifespan(app, startup_timeout=1).startup()
-    assert [level for level, *_ in said()] == ["ERROR"]
+    assert [level for level, *_ in logged()] == ["ERROR"]
 
 
 @pytest.mark.parametrize("limit", [0, 1])
@@ -43,7 +43,7 @@ async def test_answers_as_the_limit_passes(limit: float) -> None:
 
 
 @on_trio
-async def test_exits_after_it_was_given_up(said: Any) -> None:
+async def test_exits_after_it_was_given_up(logged: Any) -> None:
     """An exit after the server stopped waiting is in the log, for it ends nothing any more."""
 
     def leave() -> None:
@@ -53,7 +53,7 @@ async def test_exits_after_it_was_given_up(said: Any) -> None:
         await Lifespan(tidies(seconds=60, then=leave), startup_timeout=1, grace=2).startup()
     await trio.sleep(100)
     sentence = "The application exits after the server stopped waiting"
-    assert said()[2:] == [("ERROR", sentence, True)]
+    assert logged()[2:] == [("ERROR", sentence, True)]
 
 
 # ---- cancelled ------------------------------------------------------------------------------

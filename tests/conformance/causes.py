@@ -31,7 +31,7 @@ def reported(status: int, *sentences: str) -> Callable[[Application], Applicatio
     return entered
 
 
-def said(report: object) -> str:
+def one_line(report: object) -> str:
     """Return a report on one line, without what wraps it."""
     return " ".join(str(report).split())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import causes
 import pytest
-from causes import LIMIT, said
+from causes import LIMIT, one_line
 
 from lifespec.conformance import check_app
 from lifespec.conformance.text import render
@@ -35,7 +35,7 @@ HANG = {
 def test_the_report_names_the_cause(app: Any) -> None:
     status, sentences = causes.CAUSES[app]
     report = check_app(app, timeout=LIMIT if app in HANG else 20 * LIMIT)
-    text = said(report)
+    text = one_line(report)
     assert [each for each in sentences if each not in text] == [], str(report)
     assert report.status == status
     chinese = render(report, "zh")

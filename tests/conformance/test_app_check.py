@@ -6,7 +6,7 @@ from typing import Any
 
 import causes
 import pytest
-from causes import said
+from causes import one_line
 
 from lifespec.conformance import Finding, Report, Unchecked, check_app, check_middleware
 from lifespec.conformance.app import check, process
@@ -47,7 +47,8 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
 ) -> None:
     told: list[tuple[str, list[str]]] = []
     report = check_named(
-        "shop:Shop.app", tell=lambda case, found: told.append((case, [each.rule for each in found]))
+        "shop:Shop.app",
+        on_case=lambda case, found: told.append((case, [each.rule for each in found])),
     )
     assert report.ok, report
     assert report.subject == "shop:Shop.app"
@@ -58,7 +59,7 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
 def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
     assert check_named("shop:make", factory=True).ok
     report = check_named("shop:fails", factory=True)
-    assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in said(report)
+    assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in one_line(report)
 
 
 UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
@@ -92,7 +93,7 @@ def test_what_cannot_be_had_is_said_with_its_place(
 ) -> None:
     report = check_named(target, source, timeout=0.5 if "sleep" in source else 5.0)
     assert report.status == 2
-    assert sentence in said(report)
+    assert sentence in one_line(report)
 
 
 @pytest.mark.parametrize(
@@ -113,10 +114,10 @@ def test_progress_is_told_while_one_waits(
     check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process, "TICK", 0.1)
-    ticks: list[tuple[str, float]] = []
-    check_named("shop:waits_at_startup", timeout=0.5, tick=lambda *tick: ticks.append(tick))
-    assert ticks[0][0] == "start-and-stop"
-    assert ticks[0][1] >= 0.1
+    waits: list[tuple[str, float]] = []
+    check_named("shop:waits_at_startup", timeout=0.5, on_wait=lambda *wait: waits.append(wait))
+    assert waits[0][0] == "start-and-stop"
+    assert waits[0][1] >= 0.1
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_pat
 def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
     report = check_middleware(wrap, timeout=5.0)
     assert report.status == 2
-    assert sentence in said(report)
+    assert sentence in one_line(report)
 
 
 def test_middleware_is_checked_by_name(

@@ -92,7 +92,7 @@ def test_an_event_that_the_specification_lacks_is_open() -> None:
 
 
 def test_a_parent_that_has_gone_ends_the_cases() -> None:
-    job = Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
+    job = Job("application", "causes:waits_at_startup", "asgi 2.0", 60.0)
     with process.Host(job) as host:
         host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
@@ -104,7 +104,7 @@ def test_a_parent_that_has_gone_ends_the_cases() -> None:
 
 
 def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
-    job = Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    job = Job("application", causes.waits_at_startup, "asgi 2.0", 60.0)
     case = process._Process(job, "start-and-stop", "fork")
     case.deadline = time.monotonic() + 1.0
     while not case.is_over():
@@ -115,7 +115,7 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
 
 def interrupted(seen: Seen, stack: str = "") -> Seen:
     """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
-    job = Job("application", causes.faultless, "asgi 2.0")
+    job = Job("application", causes.faultless, "asgi 2.0", 60.0)
     case = process._Process(job, "start-and-stop", "fork")
     case.process.join()  # it opens the file anew
     Path(case.stack.name).write_text(stack, encoding="utf-8")
@@ -126,7 +126,7 @@ def interrupted(seen: Seen, stack: str = "") -> Seen:
 
 
 def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
-    seen = interrupted(Seen("complete", "complete", asked=True))
+    seen = interrupted(Seen("complete", "complete", shutdown_sent=True))
     assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
 
 
@@ -138,7 +138,7 @@ def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
 
 
 def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:
-    job = Job("application", "causes:faultless", "asgi 2.0")
+    job = Job("application", "causes:faultless", "asgi 2.0", 60.0)
     host = process.Host(job)
     host.process.kill()
     host.process.wait()

@@ -90,7 +90,7 @@ def test_the_level_of_the_rule_gives_the_verdict(
     assert (given.kind, given.parts) == ("sent-nothing", {})
 
 
-def test_a_case_can_be_silent_about_a_rule() -> None:
+def test_a_case_can_leave_open_a_rule() -> None:
     case = next(each for each in cases.load() if each.name == "two-loops")
     (wanted,) = expected(case, "asgi 2.0")
     assert finding(case, "asgi 2.0", wanted, Outcome("broken", SENT)).verdict == "info"

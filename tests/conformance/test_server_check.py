@@ -206,12 +206,12 @@ def test_another_type_of_scope_is_named_though_no_lifespan_took_place() -> None:
 
 
 def test_an_interruption_ends_every_case() -> None:
-    def tell(*_: object) -> None:
+    def on_case(*_: object) -> None:
         raise KeyboardInterrupt
 
     began, only = time.monotonic(), chosen(["interrupted", "hangs-at-startup"])
     with pytest.raises(KeyboardInterrupt):
-        check(target(timeout=60.0), only, tell)
+        check(target(timeout=60.0), only, on_case)
     assert time.monotonic() - began < 30
 
 

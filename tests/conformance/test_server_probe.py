@@ -141,13 +141,13 @@ def test_each_step_is_logged_and_so_is_the_end(
     with contextlib.suppress(ValueError, probe.Failure, asyncio.CancelledError, SystemExit):
         asyncio.run(stage.call(state=28))
     rows = [row for row in stage.log[1:] if row["kind"] != "plays"]
-    said = [
+    logged = [
         f"{row['kind']} {row.get('error', '') if row['kind'] in ENDS else row['type']}".replace(
             "lifespan.", ""
         )
         for row in rows
     ]
-    assert ", ".join(said).rstrip().startswith(wanted)
+    assert ", ".join(logged).rstrip().startswith(wanted)
 
 
 async def test_the_state_is_logged_with_the_identities_of_its_values(stage: Stage) -> None:
@@ -209,7 +209,7 @@ def test_a_task_sends_after_the_call_and_its_refusal_is_logged(stage: Stage, run
     assert kinds.index("returned") < kinds.index("refused") < kinds.index("child ended")
 
 
-async def asked(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
+async def answer(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
     """Make a request; return the body of the response."""
     await stage.call("http", path=path, **keys)
     start, body = stage.sent[-2:]
@@ -224,7 +224,7 @@ async def test_a_request_is_answered_with_its_state_and_identities(stage: Stage)
     await stage.call(state=offered)
     await stage.call()
     own: dict[str, Any] = {"colour": "green", "visitors": []}
-    body = await asked(stage, "/", state=own)
+    body = await answer(stage, "/", state=own)
     assert (body["probe"], body["pid"]) == (stage.folder.name, os.getpid())
     assert (body["state"], body["state_id"]) == ({"colour": "green", "visitors": []}, id(own))
     assert body["offered"] == [id(offered)]
@@ -237,11 +237,11 @@ async def test_a_path_changes_the_state(stage: Stage) -> None:
     for path in ("/set/colour/red", "/append/visitors/Ada", "/append/nobody/Ada", "/rebind"):
         await probe.app(scope | {"path": path}, stage.receive, stage.send)
     assert own == {"colour": "red", "visitors": ["Ada"]}
-    await asked(stage, "/append/visitors/Ada")
+    await answer(stage, "/append/visitors/Ada")
 
 
 async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
-    task = asyncio.create_task(asked(stage, "/hold"))
+    task = asyncio.create_task(answer(stage, "/hold"))
     await stage.noted("holds")
     await asyncio.sleep(10)
     assert not task.done()

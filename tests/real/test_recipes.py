@@ -49,7 +49,7 @@ def test_it_prints_what_is_shown(name: str, tmp_path: Path) -> None:
         timeout=LIMIT,
         check=False,
     )
-    said = run.stdout
+    printed = run.stdout
     if tests:
-        said = re.sub(r" in [\d.]+s.*", "", said.splitlines()[-1]) + "\n"
-    assert (said, run.returncode) == (RUN[name], 0), run.stdout
+        printed = re.sub(r" in [\d.]+s.*", "", printed.splitlines()[-1]) + "\n"
+    assert (printed, run.returncode) == (RUN[name], 0), run.stdout
