@@ -50,24 +50,6 @@ def shown(*lines: str, case: str = "well-behaved") -> dict[str, tuple[str, str]]
     return {each.rule: (each.verdict.value, each.kind) for each in found.findings}
 
 
-def test_findings_come_in_the_order_of_the_cases_with_their_sequence() -> None:
-    names: list[str] = []
-    only = chosen(["sends-no-type", "well-behaved-loop"])
-    found = check(target(), only, lambda name, _: names.append(name))
-    assert found.subject == f"{shlex.join(SERVER[:2])} {{app}} --port {{port}}"
-    assert [(each.case, each.rule, each.verdict) for each in found.findings] == [
-        ("sends-no-type", "send-refuses-unknown", "pass"),
-        ("sends-no-type", "refusal-survived", "pass"),
-        ("well-behaved-loop", "startup-sent", "pass"),
-        ("well-behaved-loop", "shutdown-sent", "pass"),
-        ("well-behaved-loop", "wait-for-shutdown", "pass"),
-    ]
-    refused = next(each for each in found.findings[0].entries if each.kind == "refused")
-    assert refused.detail.startswith("ProtocolError: ")
-    assert sorted(names) == ["sends-no-type", "well-behaved-loop"]  # the first was not named
-    assert {*found.times} == {"well-behaved", *names}
-
-
 def test_check_server_takes_a_command_as_in_a_shell() -> None:
     report = check_server(
         shlex.join(SERVER), only=["well-behaved-loop"], ignore=["startup-sent"], strict=True

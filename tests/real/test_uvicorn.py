@@ -1,18 +1,13 @@
 """What the pages say of uvicorn: signals, context variables, a program and the validator."""
 
-import asyncio
 import re
 import signal
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from serving import Program
-from uvicorn import Config
-from uvicorn.lifespan.on import LifespanOn
 
-from lifespec import validator
 from loopback import answer, ended, until, uvicorn
 
 README = Path(__file__).parents[2] / "README.md"
@@ -84,25 +79,3 @@ def test_the_program_of_the_readme_under_uvicorn(tmp_path: Path) -> None:
     assert "close the pool\n" in output
     assert "Application shutdown complete." in output
     assert server.process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
-
-
-def test_the_validator_works_under_a_server_that_knows_nothing_of_it() -> None:
-    async def polite(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        scope["state"]["pool"] = "open"
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    validated = validator(polite)
-
-    async def main() -> None:
-        config = Config(validated, lifespan="on", log_config=None)
-        config.load()
-        lifespan = LifespanOn(config)
-        await lifespan.startup()
-        assert lifespan.state == {"pool": "open"}
-        await lifespan.shutdown()
-
-    asyncio.run(main())
-    assert (validated.violations, validated.warnings) == ([], [])
