@@ -16,7 +16,6 @@ from lifespec.conformance.report import (
     fact,
     finding,
     known_rule,
-    known_spec,
     version,
 )
 from lifespec.conformance.text import Words
@@ -159,9 +158,3 @@ def test_an_unknown_rule_is_refused_with_those_that_it_may_mean(name: str, sente
     assert known_rule("startup-sent") == "startup-sent"
     with pytest.raises(Unchecked, match=f"^there is no rule {name}{sentence} `lifespec cases` lis"):
         known_rule(name)
-
-
-def test_a_specification_is_named_by_its_key_or_its_family() -> None:
-    assert (known_spec("asgi 1.0"), known_spec("amgi")) == ("asgi 1.0", "amgi 2.0")
-    with pytest.raises(Unchecked, match=r"^there is no specification asgi 3\.0: name one of as"):
-        known_spec("asgi 3.0")

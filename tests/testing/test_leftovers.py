@@ -2,8 +2,6 @@
 
 import asyncio
 import logging
-import os
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -25,18 +23,6 @@ async def waits() -> None:
 def here() -> int:
     """Return the line that calls this."""
     return sys._getframe(1).f_lineno
-
-
-async def test_a_task_that_still_runs_is_named_with_its_place() -> None:
-    task, ended = (asyncio.create_task(waits(), name=name) for name in ("poller", "ended"))
-    await asyncio.sleep(0)
-    ended.cancel()
-    line = waits.__code__.co_firstlineno + 1
-    (found,) = await leftovers.tasks(lambda each: each in (task, ended))
-    assert str(found).startswith(
-        f"a task that still runs: `waits` (poller), made in `waits`, {HERE}:{line}."
-    )
-    task.cancel()
 
 
 async def test_a_task_is_named_by_the_line_that_made_it_if_there_is_one() -> None:
@@ -134,14 +120,6 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
     thread.join()
     assert words in name
     assert f"`test_the_line_and_the_package_that_start_a_thread_are_named`, {HERE}:{line}" in name
-
-
-def test_a_child_process_is_named() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        found = [str(each) for each in leftovers.processes(os.getpid())]
-        assert [each for each in found if f"({child.pid})" in each]
-        child.communicate()
-    assert not [each for each in leftovers.processes(os.getpid()) if f"({child.pid})" in str(each)]
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:

@@ -107,14 +107,6 @@ def test_a_call_that_raises_at_once_raises_at_once_when_it_is_recorded() -> None
     assert kinds == [("called", "lifespan"), ("raised", "TypeError")]
 
 
-def test_any_awaitable_is_recorded_to_its_end() -> None:
-    class Call:
-        def __await__(self) -> Any:
-            yield from asyncio.sleep(1).__await__()
-
-    assert entries_of(lambda *_: Call())[-1] == Entry(1.0, "returned")
-
-
 @pytest.mark.parametrize("scope", [{"type": "http"}, {}, None])
 def test_another_scope_goes_through_with_the_very_same_arguments(scope: object) -> None:
     seen: list[object] = []
