@@ -96,6 +96,16 @@ def test_what_cannot_be_had_is_said_with_its_place(
     assert sentence in one_line(report)
 
 
+def test_a_place_may_be_in_a_folder_with_any_letters(
+    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("é 商店 🏬").mkdir()
+    Path("é 商店 🏬/pausing.py").write_text("import time; time.sleep(100)")
+    monkeypatch.syspath_prepend("é 商店 🏬")
+    report = said(check_named("pausing:app", timeout=0.5))
+    assert report.endswith(f"{UNIMPORTED}, in `<module>`, é 商店 🏬/pausing.py:1")
+
+
 @pytest.mark.parametrize(
     "source",
     [

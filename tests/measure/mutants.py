@@ -10,10 +10,13 @@ import difflib
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,9 +27,10 @@ FILES = "server.py", "application.py", "validate.py"
 LIMIT = 1200  # seconds of one change
 
 
-def failure(src: Path) -> str:
+def failure(src: Path, first: Sequence[str] = ()) -> str:
     """Return what pytest prints if a page fails with the package in this folder, or ""."""
-    command = [sys.executable, "-m", "pytest", "-qxn", "auto", "-p", "no:cacheprovider", "docs"]
+    command = [sys.executable, "-m", "pytest", "-qxn", "auto", "-p", "no:cacheprovider"]
+    command += [*first, "docs"]
     environment = os.environ | {"PYTHONPATH": str(src)}
     try:
         done = subprocess.run(
@@ -39,7 +43,7 @@ def failure(src: Path) -> str:
 
 def main(number: int = 60, seed: int = 1) -> None:
     """Try so many changes; print those that no page notices, and how many it did."""
-    found = 0
+    noticed = Counter[str]()  # by page: those that noticed most run first
     with tempfile.TemporaryDirectory() as folder:
         src = Path(shutil.copytree(ROOT / "src", Path(folder, "src")))
         if output := failure(src):
@@ -54,12 +58,15 @@ def main(number: int = 60, seed: int = 1) -> None:
         for name, module, each in random.Random(seed).sample(changes, number):  # noqa: S311  no secret
             mutant = deep_replace(module, each.original_node, each.mutated_node).code
             (src / "lifespec" / name).write_text(mutant, "utf-8")
-            if failure(src):
-                found += 1
+            output = failure(src, [page for page, _ in noticed.most_common()])
+            if output:
+                page = re.search(r"^FAILED (docs/[\w/-]+\.md)", output, re.MULTILINE)
+                noticed[page[1] if page else "docs"] += 1
             else:
                 lines = texts[name].splitlines(), mutant.splitlines()
                 print(*difflib.unified_diff(*lines, name, name, n=1, lineterm=""), sep="\n")
             (src / "lifespec" / name).write_text(texts[name], "utf-8")
+    found = noticed.total()
     print(f"{found} of {number} changes, drawn from {len(changes)}, were noticed.")
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     record = {"date": today, "noticed": found, "changes": number, "drawn from": len(changes)}

@@ -149,7 +149,8 @@ def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
     frame = getattr(coroutine, "cr_frame", None)
     function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
     name = task.get_name()
-    named = "" if name.startswith("Task-") else f" ({name})"
+    unnamed = name.startswith("Task-") or name == "None"  # so Python 3.13.0 with a task factory
+    named = "" if unnamed else f" ({name})"
     at = place([(frame, frame.f_lineno)]) if frame else None
     return _named("task", f"`{function}`{named}", made or at)
 
