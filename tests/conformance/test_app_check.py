@@ -102,7 +102,7 @@ def test_a_place_may_be_in_a_folder_with_any_letters(
     Path("é 商店 🏬").mkdir()
     Path("é 商店 🏬/pausing.py").write_text("import time; time.sleep(100)")
     monkeypatch.syspath_prepend("é 商店 🏬")
-    report = said(check_named("pausing:app", timeout=0.5))
+    report = one_line(check_named("pausing:app", timeout=0.5))
     assert report.endswith(f"{UNIMPORTED}, in `<module>`, é 商店 🏬/pausing.py:1")
 
 

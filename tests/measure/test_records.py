@@ -17,31 +17,22 @@ FOLDER = Path(__file__).parents[2] / "docs" / "matrix"
 
 
 def test_a_row_measured_alone_leaves_the_dates_of_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def row(environment: Path, name: str) -> records.Row:
-        if name == "broken":
-            raise RuntimeError("no such module")
-        return {"name": name, "command": f"{environment.name}/{name}"}
-
     def measure(day: str, *names: str) -> int:
         monkeypatch.setattr(
             records, "now", lambda: dict.fromkeys(("date", "python", "system"), day)
         )
-        return records.measure(["build", str(file), *names], ["a", "broken", "b"], row)
+        return records.measure(["build", str(file), *names], "ab", lambda _, name: {"name": name})
 
     file = tmp_path / "a.json"
-    assert measure("Monday") == 1
-    assert capsys.readouterr().err == "broken: no such module\n"
-    assert measure("Tuesday", "b") == 0
+    assert measure("Monday") == measure("Tuesday", "b") == 0
     record = json.loads(file.read_text("utf-8"))
     assert record["date"] == "Monday"
-    assert [(each["command"], each["date"]) for each in record["subjects"]] == [
-        ("build/a", "Monday"),
-        ("build/b", "Tuesday"),
-    ]
-    records.keep(file, ["b"], [{"name": "b"}])
-    assert [each["name"] for each in json.loads(file.read_text("utf-8"))["subjects"]] == ["b"]
+    assert {each["name"]: each["date"] for each in record["subjects"]} == {
+        "a": "Monday",
+        "b": "Tuesday",
+    }
 
 
 ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
