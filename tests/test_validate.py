@@ -480,10 +480,7 @@ CALLED = "server called the application for 'http'"
             f"server refused {WORDS['more']} while starting [extra-keys-ignored]",
         ),
         ("startup started again", "server began another lifespan while running [once-per-loop]"),
-        (
-            "startup rebinds started",
-            f"{REBOUND} while starting [state-shallow-copy]",
-        ),
+        ("startup rebinds started", f"{REBOUND} while starting [state-shallow-copy]"),
         ("request", f"{CALLED} before startup was received [wait-for-startup]"),
         ("startup request", f"{CALLED} while starting [wait-for-startup]"),
         (

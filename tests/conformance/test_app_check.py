@@ -181,9 +181,7 @@ def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
     assert sentence in one_line(report)
 
 
-def test_middleware_is_checked_by_name(
-    check_named: Callable[..., Report],
-) -> None:
+def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> None:
     check_named("shop:faultless", only=["unknown-scope"])  # writes the module
     report = check_middleware("shop:middleware", timeout=5.0)
     assert report.ok, report

@@ -38,11 +38,7 @@ def play(
     return player(case(script, meanwhile, **facts), command, limit).play()
 
 
-def player(
-    of: Case,
-    command: Sequence[str] = SERVER,
-    limit: float = LIMIT,
-) -> Player:
+def player(of: Case, command: Sequence[str] = SERVER, limit: float = LIMIT) -> Player:
     """Return what plays a case with a server."""
     started = Process(command, steps(of.script), of.workers)
     return Player(started, Observation(of, timeout=limit), threading.Event())

@@ -118,7 +118,7 @@ MUTANTS: dict[str, dict[str, Middleware]] = {
     "state-shallow-copy": {
         "requests_without_state": changing(
             lambda scope: scope if scope["type"] == "lifespan" else without("state")(scope)
-        ),
+        )
     },
     "startup-sent": {"only_the_type": changing(event=of("lifespan.startup", only_type))},
     "shutdown-sent": {"only_the_type": changing(event=of("lifespan.shutdown", only_type))},

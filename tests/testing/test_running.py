@@ -248,9 +248,7 @@ def test_a_task_of_the_host_gets_asyncio_and_one_of_the_guest_trio() -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[object] = loop.create_future()
         trio.lowlevel.start_guest_run(
-            guest,
-            run_sync_soon_threadsafe=loop.call_soon_threadsafe,
-            done_callback=done.set_result,
+            guest, run_sync_soon_threadsafe=loop.call_soon_threadsafe, done_callback=done.set_result
         )
         found["host"] = running.lifespan_class()
         await done

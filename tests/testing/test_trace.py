@@ -52,11 +52,7 @@ def entries_of(app: Callable[..., Any], *events: object) -> list[Entry]:
 
 @pytest.mark.parametrize(
     ("event", "shown"),
-    [
-        ({"type": "wrong"}, "wrong"),
-        (None, "None"),
-        ("x" * 99, "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
-    ],
+    [({"type": "wrong"}, "wrong"), (None, "None"), ("x" * 99, "'xxxxxxxxxxxx...xxxxxxxxxxxxx'")],
 )
 def test_a_refused_event_is_recorded_with_the_servers_sentence(event: object, shown: str) -> None:
     async def app(_scope: object, _receive: Any, send: Any) -> None:
