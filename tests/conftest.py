@@ -6,7 +6,6 @@ Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has fa
 Variables of the environment that turn on colours or warnings are removed.
 """
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -32,7 +31,6 @@ HERE = Path(__file__).parent
 # Real servers, type checkers, and measuring programs.
 SLOW = {"measure", "real", "typing"}
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
-LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -117,7 +115,6 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple
     assert records("asyncio") == []
 
 
-def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, LoopFactory]:
-    """Run async tests on a virtual clock, where a hang is a Deadlock, except those in `real`."""
-    real = HERE / "real" in item.path.parents
-    return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}
+def pytest_asyncio_loop_factories() -> dict[str, type[VirtualLoop]]:
+    """Run async tests on a virtual clock, where a hang is a Deadlock."""
+    return {"virtual": VirtualLoop}
