@@ -234,9 +234,6 @@ def test_exits(on: Any, phase: str, error: BaseException, logged: Any) -> None:
         assert str(caught.value) in ("", str(error))
 
 
-# ---- shutdown -------------------------------------------------------------------------------
-
-
 # ---- what is sent ---------------------------------------------------------------------------
 
 
@@ -451,6 +448,3 @@ def test_errors_travel() -> None:
     assert StartupFailed("It failed").message == ""
     refused = pickle.loads(pickle.dumps(ProtocolError("nothing", "rule")))
     assert (str(refused), refused.rule) == ("nothing [rule]", "rule")
-
-
-# ---- wait_ended, exceptions, strict ---------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The server on trio: nurseries, exits and Ctrl-C; and the two libraries side by side."""
+"""The server on trio: nurseries and receive loops; and the two libraries side by side."""
 
 from functools import partial
 from typing import Any
@@ -91,9 +91,6 @@ def test_end_of_the_run() -> None:
     assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
 
 
-# ---- running --------------------------------------------------------------------------------
-
-
 # ---- receive loops ----------------------------------------------------------------------------
 
 
@@ -132,9 +129,6 @@ async def test_receive_loops_of_other_tasks_have_the_grace() -> None:
     async with Lifespan(app, grace=7) as lifespan:
         pass
     assert (lifespan.outcome, trio.current_time()) == ("complete", 7)
-
-
-# ---- exits ----------------------------------------------------------------------------------
 
 
 # ---- the two libraries side by side -----------------------------------------------------------
