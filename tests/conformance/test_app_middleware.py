@@ -1,6 +1,7 @@
 """Middleware is checked: what the application or the server sends has to reach the other.
 
-tests/mutants has wrong middleware for each rule; here is middleware that has an answer of its own.
+tests/mutants has a wrong middleware for each rule alone; here are those that break several, and
+those that have an answer of their own.
 """
 
 import asyncio
@@ -85,6 +86,67 @@ async def lacks_settings(app: Any, scope: Any, receive: Any, send: Any) -> None:
 async def drops_requests(app: Any, scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] != "http":
         await app(scope, receive, send)
+
+
+@wrapping
+async def holds_answers_back(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    held: list[Any] = []
+
+    async def keep(event: Any) -> None:
+        held.append(event)
+
+    await app(scope, receive, keep if scope["type"] == "lifespan" else send)
+    for event in held:
+        await send(event)
+
+
+@wrapping
+async def hangs_at_shutdown(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    async def hanging(event: Any) -> None:
+        if "lifespan.shutdown" in event["type"]:
+            await asyncio.sleep(1e6)
+        await send(event)
+
+    await app(scope, receive, hanging)
+
+
+@wrapping
+async def starts_twice(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    events: list[Any] = []
+
+    async def again() -> Any:
+        events.append(events[0] if len(events) == 1 else await receive())
+        return events[-1]
+
+    await app(scope, again, send)
+
+
+@wrapping
+async def deafens(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    await app(scope, asyncio.Event().wait, send)
+
+
+lacks_the_values = changing(
+    scope=lambda scope: scope if scope["type"] == "lifespan" else {**scope, "state": {}}
+)
+
+
+@pytest.mark.parametrize(
+    ("middleware", "broken"),
+    [
+        (
+            holds_answers_back,
+            {"startup-answered", "failed-to-prevent-start", "send-refuses-unknown"},
+        ),
+        (hangs_at_shutdown, {"shutdown-answered"}),
+        (starts_twice, {"startup-sent"}),
+        (changing(without("state")), {"state-untouched", "state-shallow-copy"}),
+        (lacks_the_values, {"state-shallow-copy"}),
+        (deafens, {"startup-sent"}),
+    ],
+)
+def test_what_is_wrong_is_named(middleware: Middleware, broken: set[str]) -> None:
+    assert rules(check(middleware), "fail", "warn", "info") == broken
 
 
 known = without("hello")
