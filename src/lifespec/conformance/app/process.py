@@ -263,9 +263,9 @@ def _kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _status(code: int) -> str:
-    """Return how a process ended: its status, or the signal."""
-    return f"status {code}" if code >= 0 else signal.Signals(-code).name
+def _status(code: int) -> Fact | str:
+    """Return how a process ended: its status, or the name of the signal."""
+    return fact("exit-status", status=code) if code >= 0 else signal.Signals(-code).name
 
 
 def _stack_file() -> Any:
