@@ -127,21 +127,6 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
     assert sent == []
 
 
-async def test_other_scopes() -> None:
-    """Every other scope goes to the application untouched, and what it returns comes back."""
-    seen = []
-
-    async def app(*call: Any) -> str:
-        seen.append(call)
-        return "returned"
-
-    scope, receive, send = {"type": "http"}, object(), object()
-    wrapped = with_lifespan(app, life())
-    assert await wrapped(scope, receive, send) == "returned"  # type: ignore[arg-type]
-    assert seen[0][0] is scope
-    assert seen == [(scope, receive, send)]
-
-
 def test_both_arguments_are_callable() -> None:
     for wrong in ((None, life()), (respond, None)):
         with pytest.raises(TypeError, match="takes two callables, got None"):

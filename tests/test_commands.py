@@ -1,7 +1,6 @@
 """The commands: locked, named rightly on the pages, clear in what they lack and refuse."""
 
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -52,19 +51,6 @@ def test_a_release_has_the_version_of_its_tag() -> None:
     sentence = refused(ROOT, "v0.0.0")
     assert sentence.startswith("release: the tag is v0.0.0, and pyproject.toml has version ")
     assert sentence.endswith(", or change pyproject.toml.")
-
-
-def test_a_release_has_its_section_and_is_committed(tmp_path: Path) -> None:
-    for name in ("pyproject.toml", ".ci/release", "docs/changelog.md"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    changelog = tmp_path / "docs" / "changelog.md"
-    text = changelog.read_text(encoding="utf-8")
-    changelog.write_text(text.replace("## 0.", "## 9."), encoding="utf-8")
-    assert refused(tmp_path).startswith("release: docs/changelog.md has no section 0.")
-    changelog.write_text(text, encoding="utf-8")
-    subprocess.run(["git", "init", "--quiet"], check=True, cwd=tmp_path, timeout=60)
-    assert refused(tmp_path).startswith("release: these changes are not committed: ?? .ci/")
 
 
 def test_the_first_page_of_all_versions_leads_to_the_stable_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from either import both
 from lifespec.application import with_lifespan
 from lifespec.composition import combine_lifespans
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
-from scripted import NOT_STOPPED, STARTED, says
+from scripted import NOT_STOPPED, STARTED
 
 
 def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
@@ -48,15 +48,6 @@ async def test_start_and_stop_fail() -> None:
     cause = caught.value.__cause__
     assert isinstance(cause, StartupFailed)
     assert cause.__notes__ == ["The application failed to shut down: a cannot stop"]
-
-
-async def test_crashes() -> None:
-    """A part that crashes while it runs does not fail the whole: that was logged then."""
-    log: list[str] = []
-    crashes = says("receive", STARTED, OSError("no pool"))
-    async with Lifespan(combine_lifespans(part(log, "a"), crashes)):
-        pass
-    assert log == ["+a", "-a"]
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from junitparser import JUnitXml
 
-from lifespec.conformance import Fact, Finding, Report, Unchecked, Verdict, cases
+from lifespec.conformance import Fact, Finding, Report, Verdict, cases
 from lifespec.conformance.cases import expected
 from lifespec.conformance.report import (
     Outcome,
@@ -15,7 +15,6 @@ from lifespec.conformance.report import (
     as_junit,
     fact,
     finding,
-    known_rule,
     version,
 )
 from lifespec.conformance.text import Words
@@ -143,18 +142,3 @@ def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> Non
 def test_a_package_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lifespec.conformance.report.distributions", lambda **_: [])
     assert version() is None
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("startup-snt", r"\. Did you mean startup-sent, .*"),
-        ("STARTUP_SENT", r"\. Did you mean startup-sent, .*"),
-        ("crash", r"\. Did you mean crash-logged, crash-may-continue, crashed-gets-no-events\?"),
-        ("xyzzy", ";"),
-    ],
-)
-def test_an_unknown_rule_is_refused_with_those_that_it_may_mean(name: str, sentence: str) -> None:
-    assert known_rule("startup-sent") == "startup-sent"
-    with pytest.raises(Unchecked, match=f"^there is no rule {name}{sentence} `lifespec cases` lis"):
-        known_rule(name)

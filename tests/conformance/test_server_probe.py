@@ -85,34 +85,6 @@ def run(request: pytest.FixtureRequest) -> Run:
     return lambda main: asyncio.run(main())
 
 
-def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
-    stage.script(
-        ("receive", None), ("send", COMPLETE), ("wait", 0.01), ("receive", None), ("give", 28)
-    )
-    assert run(lambda: stage.call(asgi={"version": "3.0"})) == 28
-    assert stage.sent == [COMPLETE]
-    assert stage.kinds == [
-        ("called", "lifespan"),
-        ("received", "lifespan.startup"),
-        ("sends", "lifespan.startup.complete"),
-        ("sent", "lifespan.startup.complete"),
-        ("received", "lifespan.shutdown"),
-        ("returned", "lifespan"),
-    ]
-    assert [row["step"] for row in stage.log if row["kind"] == "plays"] == [0, 1, 2, 3, 4]
-    assert len({(row["pid"], row["thread"], row["loop"], row["call"]) for row in stage.log}) == 1
-    assert stage.log[0]["loop"] != 0
-
-
-def test_outside_of_an_event_loop_a_line_has_the_loop_0(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    probe.note("imported", 0)
-    monkeypatch.delitem(sys.modules, "trio")
-    probe.note("imported", 0)
-    assert [row["loop"] for row in stage.log] == [0, 0]
-
-
 @pytest.mark.parametrize(
     ("script", "refusing", "wanted"),
     [

@@ -219,22 +219,6 @@ def test_busy_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 4990 < gone[0] < 5010
 
 
-def test_turns_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop that is run again and again and never waits is not busy."""
-    monkeypatch.setattr(clock, "BUSY", 20)
-    loop = clock.VirtualLoop()
-
-    async def short() -> None:
-        async with asyncio.timeout(1):
-            for _ in range(10):
-                await asyncio.sleep(0)
-
-    for _ in range(10):
-        loop.run_until_complete(short())
-    assert loop.time() == 0
-    loop.close()
-
-
 def test_settle() -> None:
     """`settle` returns when every other task waits, at the same time as before."""
     turns: list[int] = []

@@ -73,24 +73,6 @@ async def test_a_task_whose_exception_nobody_asked_for_has_died() -> None:
     assert error.place.function == "dies"
 
 
-def test_a_thread_is_named_that_the_process_has_to_wait_for() -> None:
-    before, over = {*threading.enumerate()}, threading.Event()
-    started = [
-        threading.Thread(target=over.wait, name="connection"),
-        threading.Thread(target=over.wait, daemon=True),
-        threading.Thread(target=over.wait, args=(0,)),
-    ]
-    try:
-        for each in started:
-            each.start()
-        (found,) = leftovers.threads(before)
-        assert str(found).startswith("a thread that is not a daemon: connection. The process")
-    finally:
-        over.set()
-    started[0].join()
-    assert leftovers.threads(before) == []
-
-
 def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
     before, over, busy = {*threading.enumerate()}, threading.Event(), threading.Event()
     with ThreadPoolExecutor(1) as pool:

@@ -103,16 +103,6 @@ def test_a_call_that_raises_at_once_raises_at_once_when_it_is_recorded() -> None
     assert kinds == [("called", "lifespan"), ("raised", "TypeError")]
 
 
-@pytest.mark.parametrize("scope", [{"type": "http"}, {}, None])
-def test_another_scope_goes_through_with_the_very_same_arguments(scope: object) -> None:
-    seen: list[object] = []
-    recorder = trace.record(lambda *arguments: seen.extend(arguments))
-    receive, send = object(), object()
-    recorder(scope, receive, send)
-    assert [id(each) for each in seen] == [id(scope), id(receive), id(send)]
-    assert recorder.conversations == []
-
-
 def test_without_a_loop_times_are_those_of_the_machines_clock() -> None:
     recorder = trace.record(lambda *_: None)
     served(recorder)
