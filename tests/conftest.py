@@ -28,8 +28,7 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
-# Real servers, type checkers, and measuring programs.
-SLOW = {"measure", "real", "typing"}
+SLOW = {"real", "typing"}  # real servers and type checkers
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
 
 

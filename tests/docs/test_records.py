@@ -10,10 +10,9 @@ import host_answers
 import middleware
 import pytest
 import records
+from published import ROOT
 
 import matrix
-
-FOLDER = Path(__file__).parents[2] / "docs" / "matrix"
 
 
 def test_a_row_measured_alone_leaves_the_dates_of_the_others(
@@ -46,7 +45,7 @@ ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_the_answers_of_a_record_follow_from_what_it_observed(name: str) -> None:
-    text = (FOLDER / f"{name}.json").read_text("utf-8")
+    text = (ROOT / "docs" / "matrix" / f"{name}.json").read_text("utf-8")
     assert records.written(json.loads(text)) == text
     for row in json.loads(text)["subjects"]:
         found = ANSWERS[name](row)
