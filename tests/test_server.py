@@ -250,6 +250,25 @@ def test_exits(on: Any, phase: str, error: BaseException, logged: Any) -> None:
 # ---- what is sent ---------------------------------------------------------------------------
 
 
+@both
+async def test_refused(on: Any) -> None:
+    """A type that cannot be looked up is refused; no text makes a failure undone."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send(STARTED)
+        with pytest.raises(ProtocolError, match=r"The application sent {'type': \[]} \[events-kn"):
+            await send({"type": []})
+        await send(NOT_STOPPED | {"message": 7})
+
+    lifespan = on.Lifespan(app)
+    assert repr(lifespan) == f"<Lifespan of {app!r}: new>"
+    async with lifespan:
+        await lifespan.wait_ended()
+    sentence = "'message' must be a str, got 7 [message-is-text]"
+    assert (str(lifespan.error), lifespan.outcome) == (sentence, "crashed")
+    assert repr(lifespan) == f"<Lifespan of {app!r}: ended, outcome crashed>"
+
+
 # ---- state, scope, context ------------------------------------------------------------------
 
 
