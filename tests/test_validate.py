@@ -481,6 +481,10 @@ CALLED = "server called the application for 'http'"
         ),
         ("startup started again", "server began another lifespan while running [once-per-loop]"),
         ("startup rebinds started", f"{REBOUND} while starting [state-shallow-copy]"),
+        (
+            "startup writes-5 started",
+            "application put the key 5 into the state while starting [state-keys-text]",
+        ),
         ("request", f"{CALLED} before startup was received [wait-for-startup]"),
         ("startup request", f"{CALLED} while starting [wait-for-startup]"),
         (
@@ -533,6 +537,7 @@ asgi 2.0; startup return shutdown; ; returned-gets-no-events
 pagi 0.3; startup return shutdown; returned-gets-no-events;
 asgi 2.0; raise startup; ; unsupported-gets-no-events
 asgi 2.0; startup raise startup; ; unsupported-gets-no-events
+asgi 2.0; failed startup return; ; answers-in-order
 asgi 2.0; startup started return shutdown; ; crashed-gets-no-events
 
 # an application is served after its call, unless its startup failed
