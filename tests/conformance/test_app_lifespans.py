@@ -59,7 +59,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "shop_of_test", module)
         spec.loader.exec_module(module)
-        return {each.name: each for each in lifespans.find() if each.place.file == "shop.py"}
+        given = lifespans.find(vars(module)["app"])
+        return {each.name: each for each in given if each.place.file == "shop.py"}
 
     return find
 
@@ -111,6 +112,16 @@ def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
     assert [each.kind for each in lifespans.unrun(given, ran)] == ["given-no-lifespan"]
 
 
+@pytest.mark.parametrize("holds", [False, True])
+def test_an_application_of_another_module_counts_if_the_subject_holds_it(
+    found: Any, *, holds: bool
+) -> None:
+    assert "second" in found("App(on_startup=[second])")
+    subject = [vars(sys.modules["shop_of_test"])["app"]] if holds else []
+    given = [each for each in lifespans.find(subject) if each.place.file == "shop.py"]
+    assert bool(given) is holds
+
+
 def test_a_file_that_cannot_be_parsed_gives_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +130,7 @@ def test_a_file_that_cannot_be_parsed_gives_nothing(
     module = ModuleType("broken")
     module.__file__ = str(path)
     monkeypatch.setitem(sys.modules, "broken", module)
-    assert not [each for each in lifespans.find() if "broken" in each.place.file]
+    assert not [each for each in lifespans.find(None) if "broken" in each.place.file]
 
 
 def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
@@ -131,12 +142,12 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
-    found = [each for each in lifespans.find() if each.receiver == "Router of mcp"]
+    found = lifespans.find([router, default])
+    found = [each for each in found if each.receiver == "Router of mcp"]
     assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
-    assert router
-    assert default
+    assert not [each for each in lifespans.find(default) if each.receiver == "Router of mcp"]
     monkeypatch.delitem(sys.modules, "starlette.routing")
-    assert not [each for each in lifespans.find() if each.receiver == "Router of mcp"]
+    assert not [each for each in lifespans.find(router) if each.receiver == "Router of mcp"]
 
 
 def test_code_that_runs_is_noted_in_every_thread() -> None:

@@ -12,6 +12,7 @@ import gc
 import inspect
 import sys
 import threading
+from collections import deque
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -21,7 +22,7 @@ from lifespec.conformance.report import Fact, fact
 from lifespec.testing import facts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 __all__ = ["Registered", "find", "running", "unrun"]
 
@@ -31,6 +32,7 @@ HANDLERS = ("on_event", "add_event_handler")
 WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # a source without them is not parsed
 FRAMEWORKS = ("starlette", "fastapi")  # their own functions wrap those of authors
 MODULES = 300  # of an author: more are not read
+OBJECTS = 200_000  # that an application holds: more are not looked at
 
 
 class Registered(NamedTuple):
@@ -43,17 +45,45 @@ class Registered(NamedTuple):
     receiver: str
 
 
-def find() -> list[Registered]:
-    """Return the lifespans that the author's modules give to a framework."""
+def find(subject: object) -> list[Registered]:
+    """Return the lifespans that the author's modules give to a framework.
+
+    An application that another module keeps for itself is left out: it may be served alone.
+    """
     files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
     own = [(module, Path(file)) for module, file in files if file and facts.is_own(file)]
+    homes = [each for each, _ in own if any(value is subject for value in vars(each).values())]
+    held = _held([subject, *(value for each in homes for value in vars(each).values())])
     found: list[Registered] = []
     for module, path in own[:MODULES]:
         with suppress(OSError, SyntaxError, ValueError):
             source = path.read_text("utf-8")
             if any(word in source for word in WORDS):
-                found += _registered(module, ast.parse(source))
-    return [*found, *_of_routers()]
+                given = _registered(module, ast.parse(source))
+                found += [each for each in given if not _is_apart(module, each.receiver, held)]
+    return [*found, *_of_routers(held)]
+
+
+def _held(roots: Iterable[object]) -> set[int]:
+    """Return the IDs of objects and of what they refer to, but not through modules and classes."""
+    modules = [each for each in [*sys.modules.values()] if isinstance(each, ModuleType)]
+    found, queue = {id(vars(each)) for each in modules}, deque(roots)
+    while queue and len(found) < OBJECTS:
+        each = queue.popleft()
+        if id(each) not in found and not isinstance(each, (ModuleType, type)):
+            found.add(id(each))
+            queue += gc.get_referents(each)
+    return found
+
+
+def _is_apart(module: ModuleType, receiver: str, held: set[int]) -> bool:
+    """Tell whether the receiver is an application of the module that nothing holds."""
+    owner, kind = receiver.partition(".")[0], receiver.rpartition(".")[2]
+    named = [
+        (name, each) for name, each in vars(module).items() if not isinstance(each, ModuleType)
+    ]
+    apps = [each for name, each in named if name == owner or type(each).__name__ == kind]
+    return bool(apps) and not any(id(each) in held for each in apps)
 
 
 def _registered(module: ModuleType, tree: ast.AST) -> Iterator[Registered]:
@@ -113,12 +143,13 @@ def _code(found: Any) -> CodeType | None:
     return next((each.__code__ for each in methods if isinstance(each, FunctionType)), None)
 
 
-def _of_routers() -> Iterator[Registered]:
+def _of_routers(held: set[int]) -> Iterator[Registered]:
     """Yield what the routers of Starlette have from a library, such as a server that is mounted."""
     routing = sys.modules.get("starlette.routing")
     if routing is None:
         return
-    for router in [each for each in gc.get_objects() if isinstance(each, routing.Router)]:
+    routers = [each for each in gc.get_objects() if isinstance(each, routing.Router)]
+    for router in [each for each in routers if id(each) in held]:
         code = _code(router.lifespan_context) if callable(router.lifespan_context) else None
         package = Path(code.co_filename).parts if code else ()
         known = [part for part in package if part.endswith("-packages")]

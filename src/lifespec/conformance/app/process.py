@@ -331,7 +331,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 def _play(job: Job, case: Case, watch: Watch) -> Seen:
     """Play a case, and see what is left behind; return what was seen."""
     subject, looks, before = job.find(), case.name in cases.COURSE, {*threading.enumerate()}
-    found, ran = lifespans.find() if looks else [], set[CodeType]()
+    found, ran = lifespans.find(subject) if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
     with leftovers.logging_errors() as logged, leftovers.noting_threads():
         with lifespans.running(ran) if looks else contextlib.nullcontext():
