@@ -169,6 +169,18 @@ async def test_cancelled_as_it_starts(on: Any) -> None:
     assert error.__notes__ == ["The application failed to shut down: late"]
 
 
+@both
+async def test_the_exception_of_the_body_is_raised_whatever_its_methods_do(on: Any) -> None:
+    class Closed(Exception):
+        def add_note(self, note: str) -> None:
+            raise OSError(note)
+
+    with pytest.raises(Closed) as caught:
+        async with on.Lifespan(on.says("receive", STARTED, "receive", NOT_STOPPED)):
+            raise Closed
+    assert caught.value.__notes__ == ["The application failed to shut down"]
+
+
 @pytest.mark.parametrize("on", [OnAsyncio(), OnTrio()])
 @pytest.mark.parametrize(
     ("before", "after", "body", "outcome"),

@@ -59,19 +59,27 @@ for (const box of document.querySelectorAll(".sidebar-toggle")) {
   });
 }
 
-// A button copies a program: of a session its statements alone, without prompts and output.
+// A button copies a program, after those that define its names: of a session its statements alone,
+// without prompts and output.
 const labels = document.currentScript.dataset;
+function statements(block) {
+  const program = block.cloneNode(true);
+  program.querySelectorAll(".gp, .go, .gt").forEach((each) => each.remove());
+  const lines = program.textContent.split("\n");
+  const session = block.querySelector(".gp");
+  return lines.filter((line) => line.trim() || !session).join("\n").trim();
+}
+function needed(block) {
+  const names = [...(block.closest("[class*=needs-]")?.classList ?? [])].filter((name) => name.startsWith("needs-"));
+  return names.map((name) => document.querySelector(`.program-${name.slice("needs-".length)} pre`));
+}
 for (const block of document.querySelectorAll("div:not(.output) > .highlight > pre")) {
   const button = document.createElement("button");
   button.className = "copybtn";
   button.type = "button";
   button.textContent = labels.copy;
   button.addEventListener("click", async () => {
-    const program = block.cloneNode(true);
-    program.querySelectorAll(".gp, .go, .gt").forEach((each) => each.remove());
-    const lines = program.textContent.split("\n");
-    const session = block.querySelector(".gp");
-    await navigator.clipboard.writeText(lines.filter((line) => line.trim() || !session).join("\n").trim());
+    await navigator.clipboard.writeText([...needed(block), block].map(statements).join("\n\n\n"));
     button.textContent = labels.copied;
     setTimeout(() => { button.textContent = labels.copy; }, 2000);
   });

@@ -252,7 +252,7 @@ class Lifespan:
         except ShutdownFailed as failure:
             if error is None:
                 raise
-            error.add_note(str(failure))  # raising would hide the error of the body
+            BaseException.add_note(error, str(failure))  # raising would hide the error of the body
 
     async def startup(self) -> Self:
         """Send startup and return self when the application can be served.

@@ -156,6 +156,7 @@ async def leaves_a_thread(_: Any) -> AsyncIterator[None]:
 
 @reported(
     0,
+    "leaves_a_task keeps lifespan 2.0 (ASGI) starts",  # what is left is no error
     "a task that still runs: `wait_for_kafka` (poller), made in `leaves_a_task`",
     "a task that still runs: `sleep`, made in `leaves_a_task`",
 )

@@ -105,6 +105,16 @@ def test_an_import_that_hangs_in_a_library_has_no_place(
     assert said(check_named("pausing:app", timeout=0.5)).endswith(UNIMPORTED)
 
 
+def test_a_place_may_be_in_a_folder_with_any_letters(
+    check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("é 商店 🏬").mkdir()
+    Path("é 商店 🏬/pausing.py").write_text("import time; time.sleep(100)")
+    monkeypatch.syspath_prepend("é 商店 🏬")
+    report = said(check_named("pausing:app", timeout=0.5))
+    assert report.endswith(f"{UNIMPORTED}, in `<module>`, é 商店 🏬/pausing.py:1")
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -56,6 +56,50 @@ def test_a_page_draws_its_blocks_and_runs_nothing(build: Callable[..., Sample]) 
     assert "never run by Sphinx" in site.text("_programs/index.py")
 
 
+NEEDS = """\
+# Title
+
+```python
+import asyncio
+
+def serve(app): asyncio.run(app())
+```
+
+```python
+async def app(): print("one")
+def twice(app): serve(app)
+```
+
+{.real}
+```python
+async def app(): print("alone")
+serve = twice = None
+```
+
+```python
+async def app(): print("two")
+twice(app)
+```
+"""
+
+
+def test_a_program_is_marked_with_those_that_define_its_names(
+    build: Callable[..., Sample],
+) -> None:
+    """Names of its own, and those of programs that run alone, need nothing."""
+    site = build({"index.md": NEEDS}, extensions=["myst_parser", "lifespec_docs.blocks"])
+    marks = [
+        [name for name in each["class"] if name.startswith(("program-", "needs-"))]
+        for each in site.page().select("div.highlight-python")
+    ]
+    assert marks == [
+        ["program-0"],
+        ["program-1", "needs-0"],
+        [],
+        ["program-2", "needs-0", "needs-1"],
+    ]
+
+
 def test_the_programs_of_a_page_go_on_after_an_exception_that_it_shows() -> None:
     shown = "Traceback (most recent call last):\nValueError"
     first = Block("a", 1, "program", "a = 1\nraise ValueError", output=shown)

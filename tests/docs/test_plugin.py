@@ -229,7 +229,7 @@ def test_the_plugin_loads_nothing_of_sphinx() -> None:
 def test_a_shell_runs_again_in_a_chinese_locale_if_the_page_shows_a_chinese_output(
     run: Run, pytester: pytest.Pytester
 ) -> None:
-    shell = '{.real}\n```sh\necho "$LC_ALL"\n```\n```{output}\nC.UTF-8\n```\n'
+    shell = '{.real}\n```sh\necho "$LC_MESSAGES"\n```\n```{output}\nC.UTF-8\n```\n'
     result = run(shell + "```{output} zh\n```\n", "--update")
     result.assert_outcomes(passed=2)
     text = (pytester.path / "docs" / "page.md").read_text()

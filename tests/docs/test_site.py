@@ -149,6 +149,18 @@ def test_a_program_can_be_copied_from_a_page_on_disk(browser: Browser, site: Pat
 
 
 @looked_at
+def test_a_copied_program_has_what_it_needs(browser: Browser, site: Path) -> None:
+    browser.open(f"{site.as_uri()}/en/edge-cases.html")
+    browser.run("""
+        navigator.clipboard.writeText = async (text) => { globalThis.taken = text; };
+        document.querySelector(".needs-0 .copybtn").click();
+    """)
+    copied = browser.until("globalThis.taken")
+    assert "async def serve(app" in copied
+    compile(copied, "copied", "exec")
+
+
+@looked_at
 @pytest.mark.parametrize("folder", LANGUAGES)
 def test_the_protocol_fits_on_four_sheets_of_paper(
     browser: Browser, site: Path, folder: str

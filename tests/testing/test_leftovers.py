@@ -3,14 +3,17 @@
 import asyncio
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import anyio
 import pytest
 
 from lifespec.testing import facts, leftovers
@@ -114,6 +117,30 @@ def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
         found = leftovers.threads(before)
         over.set()
         assert len(found) == 1
+
+
+def test_a_thread_of_a_pool_that_runs_a_function_in_c_is_busy() -> None:
+    """No frame of Python says so: the pool itself calls the function."""
+    before, (left, right) = {*threading.enumerate()}, socket.socketpair()
+    with left, ThreadPoolExecutor(1) as pool, right:
+        pool.submit(left.recv, 1)
+        time.sleep(0.1)
+        assert len(leftovers.threads(before)) == 1
+
+
+def test_a_thread_of_anyio_is_busy_or_ends_with_the_process() -> None:
+    async def main() -> None:
+        await anyio.to_thread.run_sync(int)
+        assert leftovers.threads(before) == []
+        async with anyio.create_task_group() as group:
+            with right:
+                group.start_soon(anyio.to_thread.run_sync, left.recv, 1)
+                await anyio.sleep(0.1)
+                assert len(leftovers.threads(before)) == 1
+
+    before, (left, right) = {*threading.enumerate()}, socket.socketpair()
+    with left:
+        anyio.run(main)
 
 
 @pytest.mark.parametrize(("module", "words"), [("rows", "rows"), ("pytest", "by pytest in")])

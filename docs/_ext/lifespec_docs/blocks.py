@@ -2,12 +2,13 @@
 
 `{output}` is what the block above prints, and `{output} zh` stands in its place on Chinese pages.
 `{check}` proves the statement above it, `{shown}` is a file, and `{folded} TITLE` unfolds. A page
-with programs offers them as one file.
+with programs offers them as one file, and a copy of one takes along those that define its names.
 """
 
 from __future__ import annotations
 
 import ast
+import symtable
 from pathlib import Path, PurePosixPath
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ __all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
 HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
+ALONE = {"check", "lifespan", "not-run", "output", "real", "shown"}  # no parts of a page's program
 
 
 class folded_node(nodes.General, nodes.Element):
@@ -150,12 +152,40 @@ def joined(found: Iterable[Block]) -> str:
     return "\n\n\n".join(["import traceback"] * raises + parts) + "\n"
 
 
+def note_needs(_app: Sphinx, doctree: nodes.document) -> None:
+    """Mark each program with the numbers of those above it that define its names."""
+    defined: dict[str, int] = {}
+    needs: list[set[int]] = []
+    for node in doctree.findall(nodes.literal_block):
+        if node.get("language") == "python" and not ALONE.intersection(node["classes"]):
+            made, read = module_names(node.astext())
+            above = {defined[name] for name in read - made if name in defined}
+            node["classes"].append(f"program-{len(needs)}")
+            defined |= dict.fromkeys(made, len(needs))
+            needs.append(above.union(*(needs[each] for each in above)))
+            node["classes"] += [f"needs-{each}" for each in sorted(needs[-1])]
+
+
+def module_names(source: str) -> tuple[set[str], set[str]]:
+    """Return the names that a program makes in its module, and those that it reads there."""
+    made, read = set(), set()
+    tables = [symtable.symtable(source, "a program", "exec")]
+    for table in tables:  # which grows
+        tables += table.get_children()
+        for each in table.get_symbols():
+            if each.is_global() or table.get_type() == "module":
+                made |= {each.get_name()} if each.is_assigned() or each.is_imported() else set()
+                read |= {each.get_name()} if each.is_referenced() else set()
+    return made, read
+
+
 def setup(app: Sphinx) -> None:
     """Register the directives and their nodes."""
     for directive in (Output, Check, Shown, Folded):
         app.add_directive(directive.__name__.lower(), directive)
     app.add_node(folded_node, html=(visit_folded, depart_folded))
     app.add_node(summary_node, html=(visit_summary, depart_summary))
+    app.connect("doctree-read", note_needs)
     app.connect("html-page-context", offer_program)
 
 

@@ -8,6 +8,7 @@ constant testing.plugin.TIMEOUT   a number that a module defines in capital lett
 count cases                       how many there are
 version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
+mutants noticed                   of the changes that `make mutants` tried
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
 python oldest                     the oldest version of Python that is supported
 """
@@ -48,6 +49,7 @@ def facts(comma: str) -> dict[str, str]:
             *_counts(),
             *_versions(),
             *((f"date {name}", record(name)["date"]) for name in RECORDS),
+            *((f"mutants {name}", str(value)) for name, value in record("mutants").items()),
             *_seen(comma),
             ("python oldest", _oldest_python()),
         ]

@@ -55,7 +55,8 @@ import os
 import subprocess
 import sys
 
-variables = {"PYTHON": sys.executable, "LC_ALL": %r, "UVICORN_PORT": "0"}
+variables = {"PYTHON": sys.executable, "UVICORN_PORT": "0"}
+variables |= {"LC_ALL": "", "LC_CTYPE": "C.UTF-8", "LC_MESSAGES": %r}
 command = ["sh", "commands.sh"]
 sys.exit(subprocess.run(command, env=os.environ | variables, stderr=sys.stdout).returncode)
 """

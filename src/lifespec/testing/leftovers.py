@@ -32,10 +32,10 @@ ENDING = 0.5  # seconds that threads and processes have to end
 POLL = 0.05
 _PROC = Path("/proc")
 _WAITING = (threading.__file__, queue.__file__)
-_POOLS = (
-    "concurrent/futures/thread.py",
-    "anyio/_backends/_asyncio.py",
-    "trio/_core/_thread_cache.py",
+# where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
+_IDLE = (
+    ("concurrent/futures/thread.py", "_worker", False),
+    ("anyio/_backends/_asyncio.py", "run", True),
 )
 _starters: WeakKeyDictionary[threading.Thread, Place] = WeakKeyDictionary()
 
@@ -149,7 +149,8 @@ def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
     frame = getattr(coroutine, "cr_frame", None)
     function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
     name = task.get_name()
-    named = "" if name.startswith("Task-") else f" ({name})"
+    unnamed = name.startswith("Task-") or name == "None"  # so Python 3.13.0 with a task factory
+    named = "" if unnamed else f" ({name})"
     at = place([(frame, frame.f_lineno)]) if frame else None
     return _named("task", f"`{function}`{named}", made or at)
 
@@ -189,10 +190,14 @@ def _holds(thread: threading.Thread) -> bool:
     if thread.daemon or thread is threading.current_thread():
         return False
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001
-    files = [each.f_code.co_filename for each, _line in traceback.walk_stack(frame)]
-    waiting = [*takewhile(lambda file: file in _WAITING, files)]
-    idle = (not waiting or queue.__file__ in waiting) and files[len(waiting) :]
-    return not (idle and idle[0].endswith(_POOLS))
+    codes = [each.f_code for each, _line in traceback.walk_stack(frame)]
+    waiting = [*takewhile(lambda each: each.co_filename in _WAITING, codes)]
+    queued = queue.__file__ in {each.co_filename for each in waiting}
+    inner = next(iter(codes[len(waiting) :]), None)
+    return inner is None or not any(
+        inner.co_filename.endswith(file) and (inner.co_name, queued) == (name, in_queue)
+        for file, name, in_queue in _IDLE
+    )
 
 
 def _thread_name(thread: threading.Thread) -> Fact | str:

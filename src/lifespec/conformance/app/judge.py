@@ -256,7 +256,7 @@ def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fa
     if how in LATE or seen.doing == "blocked":
         yield _advice_when_overdue(seen)
     elif how == "returned early" and not seen.framework:
-        yield _advice("advise-wait", "shutdown")
+        yield _advice("advise-wait", _QUICKSTART)
     elif how in ("failed", "raised", "failed early", "raised early"):
         found = [*_advice_on_errors(seen)]
         early = how.endswith("early") and not found

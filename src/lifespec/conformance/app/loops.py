@@ -35,6 +35,7 @@ class Asyncio:
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
         self.loop.run_until_complete(main())
+        self.left = asyncio.all_tasks(self.loop)  # else gc may destroy one, and asyncio log that
 
     def sweep(self) -> None:
         """Cancel what still runs, before another loop begins."""

@@ -96,7 +96,7 @@ class Seen:
     idle: bool = False  # it waits for an event
     cost: float = 0.0  # seconds of the processor
     obstacle: Fact | None = None  # why nothing can be judged
-    exited: str = ""  # how its process ended by itself
+    exited: Fact | str = ""  # how its process ended by itself
     wrong_key: str = ""  # of the state at the end, if one is not a str
     has_state: bool = False  # the state has keys at the end
     rebound: bool = False  # scope["state"] is another object at the end

@@ -55,6 +55,7 @@ SPARE = 10.0  # seconds for a process in addition to the limits of the case
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an event loop waits
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")  # faulthandler's
 
 
 class Result(NamedTuple):
@@ -260,9 +261,9 @@ def _kill(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def _status(code: int) -> str:
-    """Return how a process ended: its status, or the signal."""
-    return f"status {code}" if code >= 0 else signal.Signals(-code).name
+def _status(code: int) -> Fact | str:
+    """Return how a process ended: its status, or the name of the signal."""
+    return fact("exit-status", status=code) if code >= 0 else signal.Signals(-code).name
 
 
 def _stack_file() -> Any:
@@ -277,6 +278,7 @@ def _frames(text: str) -> list[facts.Place]:
     others, nothing blocks it, and the machine gave the process too little time.
     """
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
+    main = _ESCAPE.sub(lambda match: chr(int(match[match.lastindex], 16)), main)
     found = [facts.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
     inner = takewhile(lambda each: not facts.is_lifespec(each.file), found)
     return [each for each in inner if not each.file.startswith(_LOOPS)][::-1]
