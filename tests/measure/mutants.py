@@ -62,7 +62,7 @@ def main(number: int = 60, seed: int = 1) -> None:
             (src / "lifespec" / name).write_text(mutant, "utf-8")
             passed, output = run(src, [page for page, _ in noticed.most_common()])
             if not passed:
-                page = re.search(r"^FAILED (docs/[\w/-]+\.md)", output, re.MULTILINE)
+                page = re.search(r"^FAILED (docs/[\w/-]+\.\w+)", output, re.MULTILINE)
                 if not page:
                     sys.exit(f"{output}\nNo page could run.")
                 noticed[page[1]] += 1
@@ -70,6 +70,7 @@ def main(number: int = 60, seed: int = 1) -> None:
                 lines = texts[name].splitlines(), mutant.splitlines()
                 print(*difflib.unified_diff(*lines, name, name, n=1, lineterm=""), sep="\n")
             (src / "lifespec" / name).write_text(texts[name], "utf-8")
+            print(".", end="", flush=True)
     found = noticed.total()
     print(f"{found} of {number} changes, drawn from {len(changes)}, were noticed.")
     today = f"{datetime.now(UTC):%Y-%m-%d}"
