@@ -65,7 +65,7 @@ frameworks middleware hosts: %: build/%/complete
 bench: .venv/complete  ## measure the speed; on other Pythons too, after make pythons; ten minutes
 	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions
-	@$(RUN) tests/every/exhaustive.py $(N)
+	@$(RUN) tests/every/runs.py $(N)
 mutation: build/mutation/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@$(WITH_MUTMUT) -m mutmut run; $(WITH_MUTMUT) -m mutmut results
 mutants: build/mutation/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60

@@ -6,7 +6,6 @@ Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has fa
 Variables of the environment that turn on colours or warnings are removed.
 """
 
-import asyncio
 import contextlib
 import logging
 import os
@@ -20,8 +19,6 @@ import pytest
 from lifespec.testing.clock import VirtualLoop
 from lifespec_pages.sandbox import LOUD, lacking
 
-__all__: list[str] = []
-
 for name in LOUD:
     os.environ.pop(name, None)
 # A shell makes background processes ignore Ctrl-C, and nohup makes them ignore SIGHUP. The programs
@@ -31,10 +28,8 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
-# Real servers, type checkers, and measuring programs.
-SLOW = {"measure", "real", "typing"}
+SLOW = {"real", "typing"}  # real servers and type checkers
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site
-LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -104,7 +99,7 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
     """Return what the server has logged: level, sentence, whether with a traceback.
 
     Afterwards asyncio has logged nothing, such as a destroyed task.
@@ -119,7 +114,6 @@ def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[s
     assert records("asyncio") == []
 
 
-def pytest_asyncio_loop_factories(item: pytest.Item) -> dict[str, LoopFactory]:
-    """Run async tests on a virtual clock, where a hang is a Deadlock, except those in `real`."""
-    real = HERE / "real" in item.path.parents
-    return {"real": asyncio.new_event_loop} if real else {"virtual": VirtualLoop}
+def pytest_asyncio_loop_factories() -> dict[str, type[VirtualLoop]]:
+    """Run async tests on a virtual clock, where a hang is a Deadlock."""
+    return {"virtual": VirtualLoop}

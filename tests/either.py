@@ -23,8 +23,6 @@ from lifespec import server, server_trio
 from lifespec.testing import clock
 from scripted import STARTED, STOPPED, says
 
-__all__ = ["Either", "OnAsyncio", "OnTrio", "both", "on_trio"]
-
 HANG = 10**6  # seconds of a clock that jumps
 Call = Callable[[], Awaitable[object]]
 
@@ -93,7 +91,7 @@ class OnAsyncio(Either):
 
 
 class OnTrio(Either):
-    """What trio does in its way."""
+    """What trio does in its way, with the same meaning."""
 
     Lifespan = server_trio.Lifespan
     Cancelled = trio.Cancelled
@@ -114,17 +112,14 @@ class OnTrio(Either):
         return trio.run(limited, clock=MockClock(autojump_threshold=0))
 
     def now(self) -> float:
-        """Return the time."""
         return trio.current_time()
 
     async def together(self, *calls: Call) -> None:
-        """Await several calls at once."""
         async with trio.open_nursery() as nursery:
             for call in calls:
                 nursery.start_soon(call)
 
     async def cancelled(self, call: Call, after: float = math.inf) -> BaseException:
-        """Cancel a call after some seconds, or by `cancel`; return what it raises of that."""
         with trio.move_on_after(after) as self.scope:
             with pytest.raises(trio.Cancelled) as caught:
                 await call()
@@ -133,7 +128,6 @@ class OnTrio(Either):
         return caught.value
 
     def cancel(self) -> None:
-        """Cancel what `cancelled` awaits."""
         self.scope.cancel()
 
 

@@ -1,8 +1,6 @@
 """Ports of this machine, and requests to who listens there, for tests of real servers."""
 
-import asyncio
 import contextlib
-import os
 import random
 import re
 import signal
@@ -11,16 +9,12 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from serving import Program
 
-__all__ = ["asked", "free_port", "said", "served", "uvicorn"]
-
 LIMIT = 60.0  # seconds; nothing takes ten
-
-
 BELOW = range(10240, 32768)  # below the ports that a system gives to connections
 PORTS = iter(random.sample(BELOW, len(BELOW)))
 
@@ -33,16 +27,35 @@ def free_port() -> int:
     raise OSError("no port of 127.0.0.1 is free")
 
 
-def asked(port: int) -> str | None:
+def answer(port: int) -> str | None:
     """Make a request; return the body, with the status of an error, or None if nobody answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(f"http://127.0.0.1:{port}/", timeout=5) as answer:
-            return str(answer.read().decode())
+        with opener.open(f"http://127.0.0.1:{port}/", timeout=LIMIT) as response:
+            return str(response.read().decode())
     except urllib.error.HTTPError as error:
         return f"{error.code} {error.read().decode()}"
     except OSError:
         return None
+
+
+def until(program: Program, pattern: str) -> re.Match[str]:
+    """Wait for a line of the output; return what matched."""
+    end = time.monotonic() + LIMIT
+    while not (found := re.search(pattern, "\n".join(program.lines), re.MULTILINE)):
+        if time.monotonic() > end or not program.reader.is_alive():
+            raise TimeoutError(f"{pattern!r} is not in: {program.lines}")
+        time.sleep(0.02)
+    return found
+
+
+def ended(program: Program, *signals: signal.Signals) -> str:
+    """Send signals, one after the other, and wait for the end; return the whole output."""
+    for each in signals:
+        program.process.send_signal(each)
+    program.process.wait(LIMIT)
+    program.reader.join(LIMIT)
+    return "\n".join(program.lines) + "\n"
 
 
 def served(
@@ -50,47 +63,17 @@ def served(
 ) -> tuple[str | None, str]:
     """Run a server until it answers and shows something, then stop it; return answer and log."""
     with Program(command, place, PYTHONUNBUFFERED="1", **environment) as program:
-        answer, end = None, time.monotonic() + LIMIT
-        while answer is None and not program.over and time.monotonic() < end:
+        body, end = None, time.monotonic() + LIMIT
+        while body is None and not program.over and time.monotonic() < end:
             time.sleep(0.1)
-            answer = asked(port)
+            body = answer(port)
         second = time.monotonic() + 1  # in which an application can crash
         while shows not in "\n".join(program.lines) and time.monotonic() < second:
             time.sleep(0.1)
-        program.process.send_signal(signal.SIGTERM)
-        program.wait(LIMIT)
-    return answer, "\n".join(program.lines)
+        return body, ended(program, signal.SIGTERM)
 
 
-@contextlib.asynccontextmanager
-async def uvicorn(
-    folder: Path, *arguments: str, **environment: str
-) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Run uvicorn in the folder, on a free port; end it and its workers at last."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "uvicorn", *arguments),
-        *("--host", "127.0.0.1", "--port", "0", "--no-use-colors"),
-        cwd=folder,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(LIMIT):
-            yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-
-
-async def said(process: asyncio.subprocess.Process, pattern: str) -> tuple[str, str]:
-    """Read the output up to the line that matches; return what matched and all that was read."""
-    assert process.stdout
-    output = ""
-    while line := (await process.stdout.readline()).decode():
-        output += line
-        if found := re.search(pattern, line):
-            return found[0], output
-    raise EOFError(output)
+def uvicorn(folder: Path, *arguments: str, **environment: str) -> Program:
+    """Run uvicorn in the folder, on a free port, which it logs."""
+    command = [sys.executable, "-m", "uvicorn", *arguments, "--host", "127.0.0.1", "--port", "0"]
+    return Program(command, folder, PYTHONUNBUFFERED="1", **environment)

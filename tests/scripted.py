@@ -1,33 +1,62 @@
-"""Applications of a few steps, for the tests of the server's half."""
+"""Applications of a few steps."""
 
 import asyncio
+import contextlib
+import inspect
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["NOT_STARTED", "NOT_STOPPED", "STARTED", "STOPPED", "says"]
-
+STARTUP, SHUTDOWN = "lifespan.startup", "lifespan.shutdown"
 STARTED = {"type": "lifespan.startup.complete"}
 NOT_STARTED = {"type": "lifespan.startup.failed"}
 STOPPED = {"type": "lifespan.shutdown.complete"}
 NOT_STOPPED = {"type": "lifespan.shutdown.failed"}
 
 
-def says(*script: Any, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> Any:
-    """Make an application of messages to send, "receive", seconds to sleep, errors to raise.
+class Try(NamedTuple):
+    """A message that is sent, whether it is refused or not."""
 
-    A function is called with the scope, and what it returns is awaited.
+    message: dict[str, Any]
+
+
+async def hear(receive: Any, *types: str) -> str:
+    """Receive an event; refuse it unless it is of these types, or there are none."""
+    event = await receive()
+    if types and event["type"] not in types:
+        raise ValueError(event["type"])
+    return str(event["type"])
+
+
+def known(scope: Any) -> bool:
+    """Return whether a scope is lifespan's; refuse it unless it is that or a request's."""
+    if scope["type"] not in ("lifespan", "http", "message"):
+        raise ValueError(scope["type"])
+    return bool(scope["type"] == "lifespan")
+
+
+def says(*script: Any, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> Any:
+    """Make an application of messages to send, seconds to sleep, errors to raise, and "receive".
+
+    The type of an event instead is received, and another one refused.  A function is called with
+    the scope, and what it returns is awaited, if that is possible.  The application does nothing
+    about a request, and refuses other scopes.
     """
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        for step in script:
-            if step == "receive":
-                await receive()
+        for step in script if known(scope) else ():
+            if step in ("receive", STARTUP, SHUTDOWN):
+                await hear(receive, *([step] if step != "receive" else []))
             elif callable(step):
-                await step(scope)
+                result = step(scope)
+                if inspect.isawaitable(result):
+                    await result
             elif isinstance(step, (int, float)):
                 await sleep(step)
             elif isinstance(step, BaseException):
                 raise step
+            elif isinstance(step, Try):
+                with contextlib.suppress(Exception):
+                    await send(step.message)
             else:
                 await send(step)
 

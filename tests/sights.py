@@ -8,8 +8,6 @@ from lifespec.conformance import cases
 from lifespec.conformance.server.client import Answer
 from lifespec.conformance.server.play import Observation
 
-__all__ = ["SERVE", "SERVER", "answered", "line", "saw"]
-
 SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
 SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")  # the server of the guide
 CASES = {case.name: case for case in cases.load()}

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-__all__: list[str] = []
-
 FOLDER = Path(__file__).parents[1] / ".github" / "actions" / "check"
 ACTION = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))
 APP = """

@@ -10,7 +10,7 @@ import pytest
 
 from either import both
 from lifespec.application import double_to_single_callable, with_lifespan
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout
+from lifespec.server import Lifespan, StartupFailed
 
 
 async def respond(scope: Any, receive: Any, send: Any) -> None:
@@ -92,25 +92,6 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
     assert outcome == "crashed" or lifespan._message == "the context ended before shutdown"
 
 
-async def gives_up() -> None:
-    """Await a task that somebody cancels: nobody cancels the one that awaits it."""
-    task = asyncio.ensure_future(asyncio.sleep(9))
-    task.cancel()
-    await task
-
-
-@pytest.mark.parametrize("at", ["startup", "shutdown"])
-async def test_cancelled_error_of_its_own(at: str) -> None:
-    """A CancelledError of what the context awaits is a failure; servers would serve without it."""
-    context = life(gives_up) if at == "startup" else life(stop=gives_up)
-    lifespan = Lifespan(with_lifespan(respond, context))
-    with pytest.raises(StartupFailed if at == "startup" else ShutdownFailed) as caught:
-        async with lifespan:
-            pass
-    assert caught.value.message == "CancelledError()"
-    assert lifespan.outcome == "failed"
-
-
 async def by_hand(app: Any, sent: list[Any]) -> None:
     """Call an application with a receive that always answers startup."""
 
@@ -146,21 +127,6 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
     assert sent == []
 
 
-async def test_other_scopes() -> None:
-    """Every other scope goes to the application untouched, and what it returns comes back."""
-    seen = []
-
-    async def app(*call: Any) -> str:
-        seen.append(call)
-        return "returned"
-
-    scope, receive, send = {"type": "http"}, object(), object()
-    wrapped = with_lifespan(app, life())
-    assert await wrapped(scope, receive, send) == "returned"  # type: ignore[arg-type]
-    assert seen[0][0] is scope
-    assert seen == [(scope, receive, send)]
-
-
 def test_both_arguments_are_callable() -> None:
     for wrong in ((None, life()), (respond, None)):
         with pytest.raises(TypeError, match="takes two callables, got None"):
@@ -191,15 +157,6 @@ async def test_what_fails_at_startup_is_the_message(
     with pytest.raises(StartupFailed) as caught:
         await on.Lifespan(with_lifespan(respond, context), scope=scope).startup()
     assert re.search(message, caught.value.message)
-
-
-@both
-async def test_a_startup_that_is_cancelled_is_not_answered(on: Any) -> None:
-    context = life(lambda: on.sleep(9))
-    lifespan = on.Lifespan(with_lifespan(respond, context), startup_timeout=1)
-    with pytest.raises(StartupTimeout):
-        await lifespan.startup()
-    assert lifespan.outcome == "timed_out"
 
 
 @pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])

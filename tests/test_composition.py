@@ -11,7 +11,7 @@ from either import both
 from lifespec.application import with_lifespan
 from lifespec.composition import combine_lifespans
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
-from scripted import NOT_STOPPED, STARTED, STOPPED, says
+from scripted import NOT_STOPPED, STARTED
 
 
 def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
@@ -48,22 +48,6 @@ async def test_start_and_stop_fail() -> None:
     cause = caught.value.__cause__
     assert isinstance(cause, StartupFailed)
     assert cause.__notes__ == ["The application failed to shut down: a cannot stop"]
-
-
-async def test_crashes() -> None:
-    """A part that crashes while it runs does not fail the whole: that was logged then."""
-    log: list[str] = []
-    crashes = says("receive", STARTED, OSError("no pool"))
-    async with Lifespan(combine_lifespans(part(log, "a"), crashes)):
-        pass
-    assert log == ["+a", "-a"]
-
-
-async def test_no_state() -> None:
-    """Where no state is offered, none is offered to the parts."""
-    app = combine_lifespans(part([], "a"), part([], "b", state={"b": 2}))
-    with pytest.raises(StartupFailed, match="the server offers none"):
-        await Lifespan(app, scope={"type": "lifespan"}).startup()
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
@@ -119,26 +103,7 @@ async def test_associative(fail: str) -> None:
     assert results[0] == results[1] == results[2]
 
 
-async def test_the_server_breaks() -> None:
-    """What the server raises where it is to say shutdown stops the parts, and goes on to it."""
-    log: list[str] = []
-    events = iter([{"type": "lifespan.startup"}])
-
-    async def receive() -> Any:
-        for event in events:
-            return event
-        raise ConnectionError
-
-    async def send(message: Any) -> None:
-        log.append(message["type"])
-
-    app = combine_lifespans(part(log, "a"), part(log, "b"))
-    with pytest.raises(ConnectionError):
-        await app({"type": "lifespan"}, receive, send)
-    assert log == ["+a", "+b", "lifespan.startup.complete", "-b", "-a"]
-
-
-async def test_cancelled_and_stop_fails(said: Any) -> None:
+async def test_cancelled_and_stop_fails(logged: Any) -> None:
     """A server that is cancelled hears of no failure any more: then the log tells of it."""
     started = asyncio.Event()
 
@@ -152,7 +117,7 @@ async def test_cancelled_and_stop_fails(said: Any) -> None:
     server.cancel()
     with pytest.raises(asyncio.CancelledError):
         await server
-    assert said()[0] == ("ERROR", "The application failed to shut down: a cannot stop", False)
+    assert logged()[0] == ("ERROR", "The application failed to shut down: a cannot stop", False)
 
 
 @both
@@ -184,23 +149,7 @@ async def test_a_failure_without_a_text_is_a_sentence(on: Any, last: Any, messag
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize("stage", ["startup", "shutdown"])
-@both
-async def test_a_part_that_hangs_is_cancelled_with_the_whole(on: Any, stage: str) -> None:
-    """Those before it are stopped within the server's grace."""
-    log: list[float] = []
-    first = on.tidies(
-        "receive", STARTED, "receive", 1, STOPPED, seconds=0, then=lambda: log.append(on.now())
-    )
-    script = ["receive", STARTED, "receive"] if stage == "shutdown" else ["receive"]
-    app = combine_lifespans(first, on.says(*script, 600))
-    with pytest.raises((StartupFailed, ShutdownFailed)):
-        async with on.Lifespan(app, startup_timeout=5, shutdown_timeout=5):
-            pass
-    assert log == [6]
-
-
-async def test_stubborn(said: Any) -> None:
+async def test_stubborn(logged: Any) -> None:
     """A part that ignores its cancellation is given up, which is an error in the log."""
 
     async def stubborn(scope: Any, receive: Any, send: Any) -> None:
@@ -212,4 +161,4 @@ async def test_stubborn(said: Any) -> None:
     async with Lifespan(combine_lifespans(part([], "a"), stubborn), grace=60):
         pass
     sentence = "The application was cancelled and did not stop within 5 s"
-    assert said() == [("ERROR", sentence, False)]
+    assert logged() == [("ERROR", sentence, False)]

@@ -16,8 +16,6 @@ import lifespec
 from lifespec import cli
 from lifespec.cli import COPIES
 
-__all__: list[str] = []
-
 # The interpreter below the virtual environment: it has no lifespec that a copy could lean on.
 PYTHON = sys._base_executable  # type: ignore[attr-defined]
 SRC = Path(lifespec.__file__).parent

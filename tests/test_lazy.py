@@ -16,8 +16,6 @@ from lifespec import testing
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__: list[str] = []
-
 PACKAGES = lifespec, testing
 
 

@@ -7,8 +7,6 @@ import pytest
 from lifespec import messages
 from lifespec.validate import EVENTS, SPECS, Event, lifespan_scope
 
-__all__: list[str] = []
-
 SCOPES: dict[str, Any] = {
     "asgi 1.0": messages.ASGI1LifespanScope,
     "asgi 2.0": messages.ASGILifespanScope,

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-__all__: list[str] = []
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).parents[1]

@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from either import OnAsyncio
-from lifespec.server import Lifespan, ShutdownFailed
-from scripted import NOT_STOPPED, STARTED, STOPPED, says
+from lifespec.server import Lifespan
+from scripted import STARTED, STOPPED, says
 
-pytestmark = pytest.mark.usefixtures("said")
+pytestmark = pytest.mark.usefixtures("logged")
 correct = says("receive", STARTED, "receive", STOPPED)
 tidies = OnAsyncio().tidies
 
@@ -21,47 +21,14 @@ async def within(call: Any) -> None:
     await asyncio.wait_for(call, 9)
 
 
-async def test_given_up_and_cancelled_later(said: Any) -> None:
-    """An application that was given up, and obeys a later cancellation, is not heard of again."""
-    tasks = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        tasks.append(asyncio.current_task())
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.sleep(600)
-        await asyncio.sleep(600)
-
-    server = asyncio.create_task(Lifespan(app, grace=2).startup())
-    asyncio.get_running_loop().call_later(1, server.cancel)
-    with pytest.raises(asyncio.CancelledError):
-        await server
-    assert asyncio.get_running_loop().time() == 3
-    tasks[0].cancel()
-    await asyncio.wait(tasks)
-    assert said() == [("ERROR", "The application was cancelled and did not stop within 2 s", False)]
+async def in_a_group(call: Any) -> None:
+    """Await a call in a task group."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(call)
 
 
-@pytest.mark.parametrize("last", [STOPPED, NOT_STOPPED])
-async def test_a_receive_loop_in_a_task_group(last: Any) -> None:
-    """A task group around a receive loop ends at once after the final answer."""
-    cleaned = []
-
-    pumps = says("receive", STARTED, "receive", last, "receive")
-
-    async def app(*call: Any) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(pumps(*call))
-        cleaned.append(asyncio.get_running_loop().time())
-
-    lifespan = Lifespan(app)
-    await lifespan.startup()
-    with contextlib.suppress(ShutdownFailed):
-        await lifespan.shutdown()
-    assert cleaned == [0]
-
-
-@pytest.mark.parametrize("wait", [asyncio.gather, asyncio.create_task, within])
-async def test_a_receive_loop_that_the_call_awaits(said: Any, wait: Any) -> None:
+@pytest.mark.parametrize("wait", [asyncio.gather, asyncio.create_task, within, in_a_group])
+async def test_a_receive_loop_that_the_call_awaits(logged: Any, wait: Any) -> None:
     """The end of a receive loop is not logged as an exception of the application."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -71,7 +38,7 @@ async def test_a_receive_loop_that_the_call_awaits(said: Any, wait: Any) -> None
     async with Lifespan(app) as lifespan:
         pass
     assert (asyncio.get_running_loop().time(), lifespan.outcome) == (0, "complete")
-    assert said() == []
+    assert logged() == []
 
 
 async def test_a_second_cancellation_with_the_same_message() -> None:
@@ -197,20 +164,3 @@ async def test_asked_again_and_again() -> None:
             await asyncio.wait_for(lifespan.wait_ended(), 1)
     assert len(lifespan._waiters) < 5
     await lifespan.shutdown()
-
-
-async def test_received_again_and_again() -> None:
-    """An application may look from time to time whether shutdown has come; nothing piles up."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        await send(STARTED)
-        for _ in range(100):
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(receive(), 1)
-
-    lifespan = Lifespan(app)
-    await lifespan.startup()
-    await asyncio.sleep(99.5)
-    assert len(lifespan._waiters) < 5
-    await lifespan.wait_ended()

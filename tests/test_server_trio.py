@@ -1,4 +1,4 @@
-"""The server on trio: nurseries, exits and Ctrl-C; and the two libraries side by side."""
+"""The server on trio: nurseries and receive loops; and the two libraries side by side."""
 
 from functools import partial
 from typing import Any
@@ -10,7 +10,7 @@ from actors import Actor, Script, scripts
 from either import Either, OnAsyncio, OnTrio, on_trio
 from lifespec.server import StartupTimeout
 from lifespec.server_trio import Lifespan
-from scripted import STARTED, STOPPED
+from scripted import STARTED
 
 ON = OnTrio()
 says, tidies, correct = ON.says, ON.tidies, ON.correct
@@ -20,7 +20,7 @@ says, tidies, correct = ON.says, ON.tidies, ON.correct
 
 
 @on_trio
-async def test_nurseries_obey(said: Any) -> None:
+async def test_nurseries_obey(logged: Any) -> None:
     """The group of cancellations that an application's nursery raises is no exception of its."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -30,7 +30,7 @@ async def test_nurseries_obey(said: Any) -> None:
 
     with pytest.raises(StartupTimeout):
         await Lifespan(app, startup_timeout=1).startup()
-    assert [level for level, *_ in said()] == ["ERROR"]
+    assert [level for level, *_ in logged()] == ["ERROR"]
 
 
 @pytest.mark.parametrize("limit", [0, 1])
@@ -43,7 +43,7 @@ async def test_answers_as_the_limit_passes(limit: float) -> None:
 
 
 @on_trio
-async def test_exits_after_it_was_given_up(said: Any) -> None:
+async def test_exits_after_it_was_given_up(logged: Any) -> None:
     """An exit after the server stopped waiting is in the log, for it ends nothing any more."""
 
     def leave() -> None:
@@ -53,7 +53,7 @@ async def test_exits_after_it_was_given_up(said: Any) -> None:
         await Lifespan(tidies(seconds=60, then=leave), startup_timeout=1, grace=2).startup()
     await trio.sleep(100)
     sentence = "The application exits after the server stopped waiting"
-    assert said()[2:] == [("ERROR", sentence, True)]
+    assert logged()[2:] == [("ERROR", sentence, True)]
 
 
 # ---- cancelled ------------------------------------------------------------------------------
@@ -84,34 +84,11 @@ async def test_exits_when_startup_is_cancelled() -> None:
     assert (lifespan.outcome, trio.current_time()) == ("cancelled", 6)
 
 
-@on_trio
-async def test_body_outlasts_its_deadline() -> None:
-    """Nor does a deadline that passed in the body and was not noticed there."""
-    lifespan = Lifespan(says("receive", STARTED, "receive", 30, STOPPED))
-    with trio.move_on_after(1):
-        async with lifespan:
-            trio.lowlevel.current_clock().jump(1)  # type: ignore[attr-defined]
-    assert lifespan.outcome == "complete"
-
-
 def test_end_of_the_run() -> None:
     """An application that nobody shuts down is cancelled when trio ends, and has crashed."""
     lifespan = Lifespan(correct)
     ON.run(lifespan.startup)
     assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
-
-
-# ---- running --------------------------------------------------------------------------------
-
-
-@on_trio
-async def test_wait_ended_of_a_server_that_is_cancelled() -> None:
-    """wait_ended() ends at once where its scope is cancelled already."""
-    async with Lifespan(correct) as lifespan:
-        with trio.CancelScope() as scope:
-            scope.cancel()
-            await lifespan.wait_ended()
-        assert (scope.cancelled_caught, trio.current_time()) == (True, 0)
 
 
 # ---- receive loops ----------------------------------------------------------------------------
@@ -152,35 +129,6 @@ async def test_receive_loops_of_other_tasks_have_the_grace() -> None:
     async with Lifespan(app, grace=7) as lifespan:
         pass
     assert (lifespan.outcome, trio.current_time()) == ("complete", 7)
-
-
-@on_trio
-async def test_a_receive_loop_of_the_call_ends_at_once() -> None:
-    async with Lifespan(says("receive", STARTED, "receive", STOPPED, "receive")) as lifespan:
-        pass
-    assert (lifespan.outcome, trio.current_time()) == ("complete", 0)
-
-
-# ---- exits ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
-@on_trio
-async def test_exits_out_of_a_nursery(error: BaseException, said: Any) -> None:
-    """In a group beside what else was raised; it goes on bare."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await says("receive", STARTED, 1)(scope, receive, send)
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(says(ValueError()), None, None, None)
-            raise error
-
-    lifespan = Lifespan(app)
-    with pytest.raises(type(error)) as caught:
-        async with lifespan:
-            await trio.sleep(60)
-    assert caught.value is lifespan.error is error
-    assert (lifespan.outcome, trio.current_time(), said()) == ("crashed", 1, [])
 
 
 # ---- the two libraries side by side -----------------------------------------------------------

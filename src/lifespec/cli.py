@@ -56,7 +56,7 @@ STATUS = (
     " and stops; 1 not so; 2 it could not be checked; 128 plus the number of a signal that"
     " interrupted the check"
 )
-OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "tell")  # of every check
+OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case")  # of every check
 
 
 def seconds(text: str) -> float:
@@ -82,11 +82,11 @@ def _parser() -> argparse.ArgumentParser:
     app.add_argument(
         "--factory", action="store_true", help="TARGET is a function that makes the application"
     )
-    _add_options(app, LIMIT, "factory", "tick")
+    _add_options(app, LIMIT, "factory", "on_wait")
     target = "module:attribute of a function that takes an application"
     middleware = _command(subjects, "middleware", "check middleware", _check)
     middleware.add_argument("of", metavar="TARGET", help=target)
-    _add_options(middleware, LIMIT, "tick")
+    _add_options(middleware, LIMIT, "on_wait")
     server = _command(subjects, "server", "check a server", _check)
     server.add_argument(
         "of",
@@ -239,12 +239,15 @@ def _progress() -> Iterator[dict[str, Any]]:
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
 
-    def tell(case: str, found: Sequence[Finding]) -> bool:
+    def on_case(case: str, found: Sequence[Finding]) -> bool:
         show(f"{next(count)} {case}: {Verdict.of(each.verdict for each in found).upper()}")
         return False
 
     try:
-        yield {"tell": tell, "tick": lambda case, seconds: show(f"{case}: {seconds:.0f} s")}
+        yield {
+            "on_case": on_case,
+            "on_wait": lambda case, seconds: show(f"{case}: {seconds:.0f} s"),
+        }
     finally:
         show("")
 

@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
+from scripted import STARTED, STOPPED, says
+
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 Life = Callable[[Any], AbstractAsyncContextManager[None]]
 
@@ -29,7 +31,7 @@ def reported(status: int, *sentences: str) -> Callable[[Application], Applicatio
     return entered
 
 
-def said(report: object) -> str:
+def one_line(report: object) -> str:
     """Return a report on one line, without what wraps it."""
     return " ".join(str(report).split())
 
@@ -213,100 +215,83 @@ async def fails_while_serving(_: Any) -> AsyncIterator[None]:
         yield
 
 
-def scripted(*steps: Any) -> Application:
-    """Make an application of what it does in turn: receive, send, or call a function."""
+def fail(error: BaseException) -> Callable[[Any], None]:
+    """Return a step that raises this, in a function with a name."""
 
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] not in ("lifespan", "http"):
-            raise ValueError(scope["type"])
-        for step in steps if scope["type"] == "lifespan" else ():
-            if step is None:
-                await receive()
-            elif isinstance(step, dict):
-                await send(step)
-            else:
-                step()
-
-    return app
-
-
-def fail(error: BaseException) -> Callable[[], None]:
-    """Return a function that raises this."""
-
-    def raises() -> None:
+    def raises(_: Any) -> None:
         raise error
 
     return raises
 
 
-STARTED = {"type": "lifespan.startup.complete"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
 raises_late = reported(
     1,
     "is served without its startup",
     "it raised OSError: no database, in `raises`",
     "after it had received lifespan.startup",
     "Answer lifespan.startup.failed",
-)(scripted(None, fail(OSError("no database"))))
+)(says("receive", fail(OSError("no database"))))
 raises_on_the_scope = reported(
     0, "does not support lifespan", "it raised AssertionError", "find the middleware"
-)(scripted(fail(AssertionError())))
+)(says(fail(AssertionError())))
 wants_a_path = reported(0, "KeyError: 'path'", "Only requests have this key")(
-    scripted(fail(KeyError("path")))
+    says(fail(KeyError("path")))
 )
 returns_late = reported(1, "is served without its startup", "it returned without an answer")(
-    scripted(None)
+    says("receive")
 )
 returns_early = reported(0, "without clean-up", "To run clean-up, wait for lifespan.shutdown")(
-    scripted(None, STARTED)
+    says("receive", STARTED)
 )
 returns_at_shutdown = reported(1, "it returned without an answer to lifespan.shutdown")(
-    scripted(None, STARTED, None)
+    says("receive", STARTED, "receive")
 )
 raises_at_shutdown = reported(1, "it raised at shutdown: OSError: no disk")(
-    scripted(None, STARTED, None, fail(OSError("no disk")))
+    says("receive", STARTED, "receive", fail(OSError("no disk")))
 )
 crashes = reported(1, "it raised while it was running: OSError: no disk")(
-    scripted(None, STARTED, fail(OSError("no disk")))
+    says("receive", STARTED, fail(OSError("no disk")))
 )
 exits = reported(2, "does not start", "it ended the process at startup: status 4")(
-    scripted(None, lambda: os._exit(4))
+    says("receive", lambda _: os._exit(4))
 )
 exits_at_shutdown = reported(1, "it ended the process at shutdown: status 4")(
-    scripted(None, STARTED, None, lambda: os._exit(4))
+    says("receive", STARTED, "receive", lambda _: os._exit(4))
 )
 raises_exit = reported(2, "it ended the process at startup: SystemExit: 4")(
-    scripted(None, fail(SystemExit(4)))
+    says("receive", fail(SystemExit(4)))
 )
 kills_itself = reported(1, "it ended the process at shutdown: SIGKILL")(
-    scripted(None, STARTED, None, lambda: os.kill(os.getpid(), 9))
+    says("receive", STARTED, "receive", lambda _: os.kill(os.getpid(), 9))
 )
 answers_with_shutdown = reported(
     2, "the suite refused what it sent: it sent lifespan.shutdown.complete while starting"
-)(scripted(None, STOPPED))
+)(says("receive", STOPPED))
 says_failed = reported(2, "does not start", "no: no database")(
-    scripted(None, {"type": "lifespan.startup.failed", "message": "no database"})
+    says("receive", {"type": "lifespan.startup.failed", "message": "no database"})
 )
 says_nothing = reported(2, "it sent no message")(
-    scripted(None, {"type": "lifespan.startup.failed"})
+    says("receive", {"type": "lifespan.startup.failed"})
 )
 asks_again = reported(1, "instead of answering it waits for another event", "Answer the event")(
-    scripted(None, None)
+    says("receive", "receive")
 )
-forks = reported(0, "keeps lifespan 2.0")(scripted(None, os.fork, STARTED, None, STOPPED))
+forks = reported(0, "keeps lifespan 2.0")(
+    says("receive", lambda _: os.fork(), STARTED, "receive", STOPPED)
+)
 
 
 @reported(0, 'It put another object into scope["state"]')
 async def rebinds(scope: Any, receive: Any, send: Any) -> None:
     """Put another object into the scope's state."""
     scope["state"] = {"pool": 1}
-    await scripted(None, STARTED, None, STOPPED)(scope, receive, send)
+    await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
 
 
 @reported(0, "It does not return after it has answered lifespan.shutdown")
 async def lingers(scope: Any, receive: Any, send: Any) -> None:
     """Do more after the last answer."""
-    await scripted(None, STARTED, None, STOPPED)(scope, receive, send)
+    await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
     await asyncio.sleep(100)
 
 
@@ -319,7 +304,7 @@ async def on_trio(scope: Any, receive: Any, send: Any) -> None:
         nursery.start_soon(trio.sleep, 0)
         if scope["type"] not in ("lifespan", "http"):
             raise ValueError(scope["type"])
-        await scripted(None, STARTED, None, STOPPED)(scope, receive, send)
+        await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
 
 
 @reported(1, "does not stop", "it waits in `hangs_on_trio`")
@@ -328,7 +313,7 @@ async def hangs_on_trio(scope: Any, receive: Any, send: Any) -> None:
     import trio  # noqa: PLC0415
 
     await trio.lowlevel.checkpoint()
-    await scripted(None, STARTED, None)(scope, receive, send)
+    await says("receive", STARTED, "receive")(scope, receive, send)
     await trio.sleep(100)
 
 

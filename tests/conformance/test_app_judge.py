@@ -12,8 +12,6 @@ from lifespec.conformance.text import Words
 from lifespec.testing.facts import Error
 from lifespec.testing.leftovers import Logged
 
-__all__: list[str] = []
-
 STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "received": True}
 STARTED |= {"ended": "returned"}
 
@@ -31,7 +29,7 @@ MODULE = fact("given-no-lifespan", name="life", type="module", receiver="FastAPI
 NOT_CALLABLE = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
 
 
-def said(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
+def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
     rows = judge.rows(seen, serving or seen, 30.0)
     return [Words().say(row.fact) for row in rows if row.label == label]
 
@@ -80,7 +78,7 @@ def said(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
         ),
         (Seen("complete", "returned early", framework="Flama"), "change", []),
         (
-            Seen("complete", "hung", asked=True, waited="shutdown", doing="late"),
+            Seen("complete", "hung", shutdown_sent=True, waited="shutdown", doing="late"),
             "stops",
             ["no: not within 30 s (--timeout); its answer came later"],
         ),
@@ -99,11 +97,11 @@ def said(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_row_says_what_was_seen(seen: Seen, label: str, sentences: list[str]) -> None:
-    assert said(seen, label) == sentences
+    assert row_says(seen, label) == sentences
 
 
 def test_a_lifespan_that_ran_while_it_served_is_not_named() -> None:
-    assert said(Seen(**STARTED, unrun=UNRUN), "never ran", Seen(**STARTED)) == []
+    assert row_says(Seen(**STARTED, unrun=UNRUN), "never ran", Seen(**STARTED)) == []
 
 
 @pytest.mark.parametrize(
@@ -123,13 +121,13 @@ def test_a_lifespan_that_ran_while_it_served_is_not_named() -> None:
 def test_advice_is_by_the_kind_of_exception(type_: str, texts: str, words: str) -> None:
     error = Error(type_, texts, None, (type_, "ConnectionError" * (type_[:3] == "Con")), texts)
     seen = Seen("failed", caught=error)
-    assert words in " ".join(said(seen, "change"))
+    assert words in " ".join(row_says(seen, "change"))
 
 
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
     assert judge.advice_on(error) is None
-    assert said(Seen("failed", caught=error), "change") == []
+    assert row_says(Seen("failed", caught=error), "change") == []
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from starlette.routing import Router
 
 from lifespec.conformance.app import lifespans
 
-__all__: list[str] = []
-
 PRELUDE = """\
 from contextlib import asynccontextmanager
 
@@ -52,7 +50,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write and import a module; return what it gives, by name."""
     monkeypatch.chdir(tmp_path)
 
-    def find(source: str) -> dict[str, lifespans.Given]:
+    def find(source: str) -> dict[str, lifespans.Registered]:
         path = tmp_path / "shop.py"
         path.write_text(PRELUDE + source)
         spec = importlib.util.spec_from_file_location("shop_of_test", path)
@@ -106,9 +104,9 @@ def test_what_is_not_given_by_a_name_is_left_alone(found: Any, source: str) -> N
 
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
     given = [*found("App(lifespan=first)\nApp(lifespan=number)").values()]
-    told = {each.kind: each.parts for each in lifespans.unrun(given, set())}
-    assert told["never-ran"]["receiver"] == "App"
-    assert told["given-no-lifespan"]["type"] == "int"
+    kinds = {each.kind: each.parts for each in lifespans.unrun(given, set())}
+    assert kinds["never-ran"]["receiver"] == "App"
+    assert kinds["given-no-lifespan"]["type"] == "int"
     ran = {each.code for each in given if each.code}
     assert [each.kind for each in lifespans.unrun(given, ran)] == ["given-no-lifespan"]
 

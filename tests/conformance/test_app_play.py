@@ -14,10 +14,7 @@ from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, Seen, play
 from lifespec.conformance.app.target import Job
 from lifespec.testing import leftovers
-
-__all__: list[str] = []
-
-STARTED, STOPPED = causes.STARTED, causes.STOPPED
+from scripted import STARTED, STOPPED, says
 
 
 def played(
@@ -32,7 +29,7 @@ def played(
 
 @pytest.mark.parametrize("answer", [[STARTED], []])
 def test_what_comes_after_the_deadline_does_not_count(answer: list[Any]) -> None:
-    app = causes.scripted(None, lambda: time.sleep(0.2), *answer)
+    app = says("receive", lambda _: time.sleep(0.2), *answer)
     seen = played(app, limit=0.1).seen
     assert (seen.startup, seen.doing, seen.sent) == ("hung", "late" if answer else "running", [])
 
@@ -59,7 +56,7 @@ def test_what_an_application_does_when_its_time_is_over_is_kept(
 
 
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
-    call = played(causes.scripted(None, STARTED, None, STOPPED, None))
+    call = played(says("receive", STARTED, "receive", STOPPED, "receive"))
     before = len(call.seen.entries)
     asyncio.run(call._send(STARTED))
     call.end("returned")
@@ -73,7 +70,7 @@ def test_a_request_follows_its_specification(spec: str, kind: str) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         scopes.append(scope)
         if scope["type"] == "lifespan":
-            await causes.scripted(None, STARTED, None, STOPPED)(scope, receive, send)
+            await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
             return
         assert [(await receive())["type"] for _ in range(2)] == [
             f"{kind}.request",
@@ -95,7 +92,7 @@ def test_an_event_that_the_specification_lacks_is_open() -> None:
 
 
 def test_a_parent_that_has_gone_ends_the_cases() -> None:
-    job = Job("application", "causes:waits_at_startup", "asgi 2.0", limit=60.0)
+    job = Job("application", "causes:waits_at_startup", "asgi 2.0", 60.0)
     with process.Host(job) as host:
         host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
@@ -107,7 +104,7 @@ def test_a_parent_that_has_gone_ends_the_cases() -> None:
 
 
 def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
-    job = Job("application", causes.waits_at_startup, "asgi 2.0", limit=60.0)
+    job = Job("application", causes.waits_at_startup, "asgi 2.0", 60.0)
     case = process._Process(job, "start-and-stop", "fork")
     case.deadline = time.monotonic() + 1.0
     while not case.is_over():
@@ -118,7 +115,7 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
 
 def interrupted(seen: Seen, stack: str = "") -> Seen:
     """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
-    job = Job("application", causes.faultless, "asgi 2.0")
+    job = Job("application", causes.faultless, "asgi 2.0", 60.0)
     case = process._Process(job, "start-and-stop", "fork")
     case.process.join()  # it opens the file anew
     Path(case.stack.name).write_text(stack, encoding="utf-8")
@@ -129,7 +126,7 @@ def interrupted(seen: Seen, stack: str = "") -> Seen:
 
 
 def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
-    seen = interrupted(Seen("complete", "complete", asked=True))
+    seen = interrupted(Seen("complete", "complete", shutdown_sent=True))
     assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
 
 
@@ -140,8 +137,19 @@ def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
     assert (seen.startup, seen.doing) == ("hung", "starved")
 
 
+def test_a_process_is_forked_once_a_thread_that_ends_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for thread in "12":
+        (tmp_path / thread).touch()
+    monkeypatch.setattr(process, "Path", lambda _: tmp_path)
+    monkeypatch.setattr(process.threading, "active_count", lambda: 1)
+    monkeypatch.setattr(time, "sleep", lambda _: (tmp_path / "2").unlink())
+    assert not process._cannot_fork(process._open_files())
+
+
 def test_a_host_that_says_nothing_is_asked_how_it_ended() -> None:
-    job = Job("application", "causes:faultless", "asgi 2.0")
+    job = Job("application", "causes:faultless", "asgi 2.0", 60.0)
     host = process.Host(job)
     host.process.kill()
     host.process.wait()

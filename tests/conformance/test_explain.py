@@ -8,8 +8,6 @@ import pytest
 from lifespec.conformance import explain
 from lifespec.conformance.rules import rules
 
-__all__: list[str] = []
-
 LANGUAGES = sorted(explain.FOLDERS)
 
 

@@ -20,8 +20,6 @@ from lifespec.conformance.rules import (
 from lifespec.conformance.words import data, translator
 from lifespec.validate import SPECS
 
-__all__: list[str] = []
-
 ROW = """
 [a]
 role = "server"
@@ -73,20 +71,6 @@ def test_a_sentence_has_the_level_of_a_specification() -> None:
     assert rule.sentence(()) == "It should do it, as `must` says."
     known = {"It {should} do it, as `must` says.": "它{should}如此。", "{must}": "必须"}
     assert rule.says("pagi 0.3", lambda text: known.get(text, text)) == "它必须如此。"
-
-
-@pytest.mark.parametrize(
-    ("value", "keys"),
-    [
-        ("all", FIVE),
-        ("all but pagi", FIVE[:4]),
-        ("all but asgi 1.0, amgi", ("asgi 2.0", "pagi 0.3")),
-        ("amgi, asgi 2.0", FIVE[1:4]),
-        ("wsgi", ()),
-    ],
-)
-def test_specifications_are_named_by_key_or_family(value: str, keys: tuple[str, ...]) -> None:
-    assert specs_of(value) == keys
 
 
 def test_how_a_rule_is_described() -> None:

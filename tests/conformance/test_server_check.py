@@ -22,8 +22,6 @@ from lifespec.conformance.server.play import Observation
 from lifespec.testing.trace import Entry
 from sights import SERVER, line, saw
 
-__all__: list[str] = []
-
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
 
 
@@ -50,28 +48,6 @@ def shown(*lines: str, case: str = "well-behaved") -> dict[str, tuple[str, str]]
     """Check a server that shows these lines; return verdict and what was seen, by rule."""
     found = check(Shows(SERVER, lines=lines), chosen([case]))
     return {each.rule: (each.verdict.value, each.kind) for each in found.findings}
-
-
-def test_findings_come_in_the_order_of_the_cases_with_their_sequence() -> None:
-    names: list[str] = []
-    only = chosen(["sends-no-type", "well-behaved-loop"])
-    found = check(target(), only, lambda name, _: names.append(name))
-    assert found.subject == f"{shlex.join(SERVER[:2])} {{app}} --port {{port}}"
-    assert [(each.case, each.rule, each.verdict) for each in found.findings] == [
-        ("sends-no-type", "send-refuses-unknown", "pass"),
-        ("sends-no-type", "refusal-survived", "pass"),
-        ("well-behaved-loop", "startup-sent", "pass"),
-        ("well-behaved-loop", "shutdown-sent", "pass"),
-        ("well-behaved-loop", "wait-for-shutdown", "pass"),
-    ]
-    refused = next(each for each in found.findings[0].entries if each.kind == "refused")
-    assert refused.detail.startswith("ProtocolError: ")
-    assert sorted(names) == ["sends-no-type", "well-behaved-loop"]  # the first was not named
-    assert {*found.times} == {"well-behaved", *names}
-
-
-def test_a_word_of_the_command_is_quoted_as_in_a_shell() -> None:
-    assert target("a b", "{app}", "-x=$y").subject == "'a b' {app} '-x=$y'"
 
 
 def test_check_server_takes_a_command_as_in_a_shell() -> None:
@@ -143,12 +119,6 @@ def test_two_workers_are_given_to_the_command(
         target(*command, workers=workers).play(*chosen([case]), threading.Event())
 
 
-def test_without_workers_their_cases_are_not_played() -> None:
-    found = check(Shows(SERVER), chosen(["two-workers"]))
-    assert {(each.verdict.value, each.kind) for each in found.findings} == {("skip", "no-workers")}
-    assert found.status == 2
-
-
 @pytest.mark.parametrize("name", ["well-behaved", "hangs-at-shutdown"])
 def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
     found = check(target(*WITHOUT, timeout=2.0), chosen([name, "state"]))
@@ -217,31 +187,13 @@ def test_another_type_of_scope_is_named_though_no_lifespan_took_place() -> None:
     assert found["startup-sent"] == ("skip", "no-lifespan")
 
 
-@pytest.mark.parametrize(
-    ("words", "demand"),
-    [
-        ("uvicorn --lifespan on", "--lifespan on"),
-        ("uvicorn --lifespan=on", "--lifespan=on"),
-        ("gunicorn --asgi-lifespan on", "--asgi-lifespan on"),
-        ("uvicorn --lifespan auto", ""),
-        ("uvicorn --lifespan once", ""),
-    ],
-)
-def test_a_command_can_demand_lifespan_support(
-    words: str, demand: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(play.Player, "play", lambda player: player.seen)
-    seen = target(*words.split()).play(*chosen(["state"]), threading.Event())
-    assert seen.demand == demand
-
-
 def test_an_interruption_ends_every_case() -> None:
-    def tell(*_: object) -> None:
+    def on_case(*_: object) -> None:
         raise KeyboardInterrupt
 
     began, only = time.monotonic(), chosen(["interrupted", "hangs-at-startup"])
     with pytest.raises(KeyboardInterrupt):
-        check(target(timeout=60.0), only, tell)
+        check(target(timeout=60.0), only, on_case)
     assert time.monotonic() - began < 30
 
 

@@ -13,8 +13,6 @@ import pytest
 
 from lifespec.conformance.server.client import Client, Unusable
 
-__all__: list[str] = []
-
 LIMIT = 30.0  # seconds; nothing here takes one
 Serve = Callable[[socket.socket], object]
 

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import vocabulary
-from lifespec.conformance.report import fact
+from lifespec.conformance.report import Fact, fact
 from lifespec.conformance.server.judge import Judge, NotJudged, words
 from lifespec.conformance.server.play import Observation
 from lifespec.conformance.text import Words
 from sights import answered, line, saw
-
-__all__: list[str] = []
 
 CALLED, HTTP = "called lifespan", "called http"
 STARTUP, SHUTDOWN = "received lifespan.startup", "received lifespan.shutdown"
@@ -25,22 +23,24 @@ HOW = {"held": True, "broken": False, "unspecified": "unspecified"}
 Row = tuple[str, Observation, object]
 
 
-def held(phrase: str, seen: Observation) -> object:
-    """Return whether a phrase holds, "unspecified", or "skip"."""
+def judged(phrase: str, seen: Observation) -> tuple[object, Fact]:
+    """Return whether a phrase holds, "unspecified", or "skip"; and what was observed."""
     name, _, argument = phrase.partition(": ")
     try:
-        return HOW[Judge(seen, argument).outcome(name).how]
-    except NotJudged:
-        return "skip"
+        outcome = Judge(seen, argument).outcome(name)
+    except NotJudged as reason:
+        return "skip", reason.fact
+    return HOW[outcome.how], outcome.observed
+
+
+def held(phrase: str, seen: Observation) -> object:
+    """Return whether a phrase holds, "unspecified", or "skip"."""
+    return judged(phrase, seen)[0]
 
 
 def says(phrase: str, seen: Observation) -> str:
     """Return the sentence about what was observed."""
-    name, _, argument = phrase.partition(": ")
-    try:
-        return Words().say(Judge(seen, argument).outcome(name).observed)
-    except NotJudged as reason:
-        return Words().say(reason.fact)
+    return Words().say(judged(phrase, seen)[1])
 
 
 COURSE = """
@@ -437,21 +437,6 @@ def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
     body = {**BODY, "state_id": 7}
     seen = saw("state", *BEGUN[:2], late, early, answers=answered("/", sent=5.0, **body))
     assert held("copies", seen) is False
-
-
-@pytest.mark.parametrize(
-    ("facts", "hint"),
-    [
-        ({}, "not-served-waits"),
-        ({"stopped": 2.0, "ended": 3.0}, "not-served-waits"),
-        ({"ended": 3.0, "status": 3}, "not-served"),
-    ],
-)
-def test_the_hint_follows_whether_the_server_waits_or_ends(
-    facts: dict[str, Any], hint: str
-) -> None:
-    seen = saw("raises-on-the-scope", *RAISED, **facts)
-    assert Judge(seen).served().observed.kind == hint
 
 
 @pytest.mark.parametrize(

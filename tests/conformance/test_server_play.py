@@ -15,8 +15,6 @@ from lifespec.conformance.server.play import Observation, Player, steps
 from lifespec.conformance.server.process import Process
 from sights import SERVER
 
-__all__: list[str] = []
-
 LIMIT = 30.0  # seconds; nothing here takes one
 EXPECT = '[it.expect]\nstartup-sent = "startup first"'
 IDLE = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -40,11 +38,7 @@ def play(
     return player(case(script, meanwhile, **facts), command, limit).play()
 
 
-def player(
-    of: Case,
-    command: Sequence[str] = SERVER,
-    limit: float = LIMIT,
-) -> Player:
+def player(of: Case, command: Sequence[str] = SERVER, limit: float = LIMIT) -> Player:
     """Return what plays a case with a server."""
     started = Process(command, steps(of.script), of.workers)
     return Player(started, Observation(of, timeout=limit), threading.Event())
@@ -70,26 +64,6 @@ def test_a_case_is_played() -> None:
     assert seen.stopped <= seen.last_action <= seen.ended
     assert (seen.status, seen.left) == (0, set())
     assert "Serving on" in seen.output
-
-
-@pytest.mark.parametrize(
-    ("line", "step"),
-    [
-        (
-            'send lifespan.startup.failed message="no"',
-            ["send", {"type": "lifespan.startup.failed", "message": "no"}],
-        ),
-        ("try 28", ["try", 28]),
-        ('give {"a": 1}', ["give", {"a": 1}]),
-        ("later lifespan.shutdown.complete", ["later", {"type": "lifespan.shutdown.complete"}]),
-        ('raise "no"', ["raise", "no"]),
-        ("state colour=1", ["state", {"colour": 1}]),
-        ("wait 0.5", ["wait", 0.5]),
-        ("pause", ["pause", None]),
-    ],
-)
-def test_a_script_is_written_for_the_probe(line: str, step: list[Any]) -> None:
-    assert steps(case([line], ["stop"]).script) == [step]
 
 
 def test_requests_on_one_connection() -> None:

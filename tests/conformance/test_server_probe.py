@@ -16,8 +16,6 @@ import trio
 
 from lifespec.conformance.server import probe
 
-__all__: list[str] = []
-
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 COMPLETE = {"type": "lifespan.startup.complete"}
 ENDS = "raised", "cancelled", "returned"
@@ -87,34 +85,6 @@ def run(request: pytest.FixtureRequest) -> Run:
     return lambda main: asyncio.run(main())
 
 
-def test_it_plays_a_script_on_either_event_loop(stage: Stage, run: Run) -> None:
-    stage.script(
-        ("receive", None), ("send", COMPLETE), ("wait", 0.01), ("receive", None), ("give", 28)
-    )
-    assert run(lambda: stage.call(asgi={"version": "3.0"})) == 28
-    assert stage.sent == [COMPLETE]
-    assert stage.kinds == [
-        ("called", "lifespan"),
-        ("received", "lifespan.startup"),
-        ("sends", "lifespan.startup.complete"),
-        ("sent", "lifespan.startup.complete"),
-        ("received", "lifespan.shutdown"),
-        ("returned", "lifespan"),
-    ]
-    assert [row["step"] for row in stage.log if row["kind"] == "plays"] == [0, 1, 2, 3, 4]
-    assert len({(row["pid"], row["thread"], row["loop"], row["call"]) for row in stage.log}) == 1
-    assert stage.log[0]["loop"] != 0
-
-
-def test_outside_of_an_event_loop_a_line_has_the_loop_0(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    probe.note("imported", 0)
-    monkeypatch.delitem(sys.modules, "trio")
-    probe.note("imported", 0)
-    assert [row["loop"] for row in stage.log] == [0, 0]
-
-
 @pytest.mark.parametrize(
     ("script", "refusing", "wanted"),
     [
@@ -143,13 +113,13 @@ def test_each_step_is_logged_and_so_is_the_end(
     with contextlib.suppress(ValueError, probe.Failure, asyncio.CancelledError, SystemExit):
         asyncio.run(stage.call(state=28))
     rows = [row for row in stage.log[1:] if row["kind"] != "plays"]
-    said = [
+    logged = [
         f"{row['kind']} {row.get('error', '') if row['kind'] in ENDS else row['type']}".replace(
             "lifespan.", ""
         )
         for row in rows
     ]
-    assert ", ".join(said).rstrip().startswith(wanted)
+    assert ", ".join(logged).rstrip().startswith(wanted)
 
 
 async def test_the_state_is_logged_with_the_identities_of_its_values(stage: Stage) -> None:
@@ -211,7 +181,7 @@ def test_a_task_sends_after_the_call_and_its_refusal_is_logged(stage: Stage, run
     assert kinds.index("returned") < kinds.index("refused") < kinds.index("child ended")
 
 
-async def asked(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
+async def answer(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
     """Make a request; return the body of the response."""
     await stage.call("http", path=path, **keys)
     start, body = stage.sent[-2:]
@@ -226,7 +196,7 @@ async def test_a_request_is_answered_with_its_state_and_identities(stage: Stage)
     await stage.call(state=offered)
     await stage.call()
     own: dict[str, Any] = {"colour": "green", "visitors": []}
-    body = await asked(stage, "/", state=own)
+    body = await answer(stage, "/", state=own)
     assert (body["probe"], body["pid"]) == (stage.folder.name, os.getpid())
     assert (body["state"], body["state_id"]) == ({"colour": "green", "visitors": []}, id(own))
     assert body["offered"] == [id(offered)]
@@ -239,11 +209,11 @@ async def test_a_path_changes_the_state(stage: Stage) -> None:
     for path in ("/set/colour/red", "/append/visitors/Ada", "/append/nobody/Ada", "/rebind"):
         await probe.app(scope | {"path": path}, stage.receive, stage.send)
     assert own == {"colour": "red", "visitors": ["Ada"]}
-    await asked(stage, "/append/visitors/Ada")
+    await answer(stage, "/append/visitors/Ada")
 
 
 async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
-    task = asyncio.create_task(asked(stage, "/hold"))
+    task = asyncio.create_task(answer(stage, "/hold"))
     await stage.noted("holds")
     await asyncio.sleep(10)
     assert not task.done()

@@ -14,8 +14,6 @@ from lifespec.conformance.server import process
 from lifespec.conformance.server.process import Process, leaving_none, until
 from sights import SERVE, SERVER
 
-__all__: list[str] = []
-
 LIMIT = 30.0  # seconds; nothing here takes one
 WAIT = "import time; time.sleep(60)"
 

@@ -18,8 +18,6 @@ from lifespec.conformance.words import cut, data, short_repr, translator
 from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
-__all__: list[str] = []
-
 SOURCE = Path(lifespec.__file__).parent
 AT = {"_either": 1}  # the position of a kind among the arguments, if it is not the first
 MAKERS = {"fact", "Fact", "_held", "_broken", "_unspecified", "_skip", "_advice", "Unusable", *AT}
@@ -128,12 +126,6 @@ def test_a_report_has_the_first_lines_then_what_is_wrong() -> None:
         assert each in text
     assert "WARN" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
-
-
-def test_verbose_shows_every_finding_and_the_table() -> None:
-    text = render(WHOLE, verbose=True)
-    for each in "INFO startup-answered", "not of your code", "FAIL  events-known", "-1 and 1 more":
-        assert each in text
 
 
 def test_a_report_is_chinese_to_the_last_word() -> None:

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-__all__ = ["ROOT", "hosted", "site"]
-
 ROOT = Path(__file__).resolve().parents[2]
 PREFIX = "some/prefix"  # a site may stand anywhere
 

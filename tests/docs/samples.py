@@ -7,8 +7,6 @@ from typing import Any
 from bs4 import BeautifulSoup
 from sphinx.testing.util import SphinxTestApp
 
-__all__ = ["Sample"]
-
 MYST = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
 
 

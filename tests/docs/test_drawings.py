@@ -14,8 +14,6 @@ from lifespec.validate import TRANSITIONS
 from lifespec_docs.drawings import PICTURES
 from lifespec_docs.words import ROOT, catalogs
 
-__all__: list[str] = []
-
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = {
     entry.id: entry.string

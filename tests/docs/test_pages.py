@@ -26,8 +26,6 @@ from lifespec_pages.page import blocks
 from lifespec_pages.runner import run
 from lifespec_pages.sandbox import Namespace
 
-__all__: list[str] = []
-
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 COMMAND = re.compile(r"^lifespec (?:check|explain|cases)\b(?!.*--help)", re.MULTILINE)

@@ -33,7 +33,7 @@ def run_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def said(result: pytest.RunResult) -> str:
+def output_of(result: pytest.RunResult) -> str:
     return "\n".join(result.outlines)
 
 
@@ -62,14 +62,14 @@ def test_each_wrong_output_is_told_at_its_line_and_the_page_goes_on(run: Run) ->
     told = {8: "  1\n- three\n+ 2\n", 14: "+ 1\n", 24: "- 5\n+ 1\n", 28: "+ 7\n"}
     for line, shown in told.items():
         sentence = f"docs/page.md:{line}: the output (+) is not the one on the page (-)\n{shown}"
-        assert sentence in said(result)
+        assert sentence in output_of(result)
 
 
 def test_an_exception_is_told_with_its_line_and_so_is_what_depends_on_it(run: Run) -> None:
     page = python("def fail():\n    raise OSError('no disk')\n\n\nb = fail()") + python("print(b)")
     result = run(page + python("print('alone')", "alone"))
     result.assert_outcomes(passed=1, failed=2)
-    text = said(result)
+    text = output_of(result)
     assert "docs/page.md:3: the block raised OSError: no disk" in text
     assert 'File "docs/page.md", line 6, in <module>\n    b = fail()' in text
     assert "docs/page.md:10: the block raised NameError: name 'b' is not defined" in text
@@ -87,7 +87,7 @@ def test_pytest_explains_a_failed_check_with_its_line(run: Run) -> None:
     result = run(check("a = 1\nassert await outcome_of(application()) == 'crashed'", "trio"))
     result.assert_outcomes(failed=1)
     told = "docs/page.md:3: what stands above this check is not true, on trio: assert 'complete' =="
-    assert told in said(result)
+    assert told in output_of(result)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +103,11 @@ def test_pytest_explains_a_failed_check_with_its_line(run: Run) -> None:
 def test_a_check_that_proves_nothing_fails(run: Run, source: str, sentence: str) -> None:
     result = run(check(source))
     result.assert_outcomes(failed=1)
-    assert sentence in said(result)
+    assert sentence in output_of(result)
 
 
 def test_a_check_runs_on_known_libraries_alone(run: Run) -> None:
-    assert "a check runs on asyncio or trio, not on 'curio'" in said(run(check("1", "curio")))
+    assert "a check runs on asyncio or trio, not on 'curio'" in output_of(run(check("1", "curio")))
     page = check("import sys\nassert library not in sys.modules.get('seen', [])", "asyncio")
     run(page).assert_outcomes(passed=1)
 
@@ -121,11 +121,13 @@ def test_a_block_that_neither_runs_nor_says_so_is_refused(run: Run) -> None:
     for block in "```\na\n```", "```perl\na\n```", "    a = 1", "```{code-block} python\na\n```":
         result = run(f"# A\n\n{block}\n")
         result.assert_outcomes(errors=1)
-        assert "docs/page.md:" in said(result)
-        assert "this block does not run: write ```python" in said(result)
-    assert "no program stands directly above" in said(run("Text.\n\n```{output}\na\n```\n"))
+        assert "docs/page.md:" in output_of(result)
+        assert "this block does not run: write ```python" in output_of(result)
+    assert "no program stands directly above" in output_of(run("Text.\n\n```{output}\na\n```\n"))
     result = run("A\n=\n\n.. code-block:: python\n\n   a = 1\n", name="page.rst")
-    assert "docs/page.rst:4: a page in reStructuredText has no blocks but checks" in said(result)
+    assert "docs/page.rst:4: a page in reStructuredText has no blocks but checks" in output_of(
+        result
+    )
 
 
 def test_what_is_shown_only_is_no_block(run: Run) -> None:
@@ -147,7 +149,7 @@ def test_checks_of_restructured_text_run(run: Run) -> None:
     page += "      assert library == 'trio'\n\n      assert 0\n"
     result = run(page, name="page.rst")
     result.assert_outcomes(failed=1)
-    assert "docs/page.rst:10: what stands above" in said(result)
+    assert "docs/page.rst:10: what stands above" in output_of(result)
 
 
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two processes"])
@@ -159,7 +161,7 @@ def test_new_outputs_are_written_and_checks_are_not(
     page += "- a\n\n  ```python\n  print(3)\n  ```\n\n```pycon\n>>> 4\n5\n>>> 6\n```\n\n" + end
     result = run(page, "--update", *options)
     result.assert_outcomes(passed=3, failed=2)
-    assert "page.md: 4 new outputs were written" in said(result)
+    assert "page.md: 4 new outputs were written" in output_of(result)
     text = (pytester.path / "docs" / "page.md").read_text()
     assert text == (
         python("print(1)\nprint()\nprint(2)", "1\n\n2")
@@ -181,7 +183,7 @@ def test_a_process_finds_the_files_that_are_named_or_shown(
     page += python("def test_a():\n    assert 1 == 2", "assert 1 == 2\n1 failed")
     run(page).assert_outcomes(passed=3)
     result = run("{.real}\n" + python("print(1)\n\nraise SystemExit('no')", "1"))
-    assert "docs/page.md:3: the block ended with status 1 and wrote 'no'" in said(result)
+    assert "docs/page.md:3: the block ended with status 1 and wrote 'no'" in output_of(result)
 
 
 def test_a_block_whose_program_is_missing_is_skipped_unless_nothing_may_be(
@@ -190,7 +192,7 @@ def test_a_block_whose_program_is_missing_is_skipped_unless_nothing_may_be(
     page = "{.real .needs-no-such-program}\n" + python("print(1)", "1")
     result = run(page, "-rs")
     result.assert_outcomes(skipped=1)
-    assert "no-such-program is not installed" in said(result)
+    assert "no-such-program is not installed" in output_of(result)
     monkeypatch.setenv("LIFESPEC_ALLOW_NO_SKIP", "1")
     run(page).assert_outcomes(failed=1)
 
@@ -215,8 +217,8 @@ def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.Monkey
     forever = "while True:\n    try:\n        while True: pass\n    except Exception: pass"
     result = run(python(forever) + "{.real}\n" + python("import time\ntime.sleep(60)"))
     result.assert_outcomes(failed=2)
-    assert "the block ran for more than 0.2 seconds" in said(result)
-    assert "docs/page.md:10: the block ran for more than 0.5 seconds" in said(result)
+    assert "the block ran for more than 0.2 seconds" in output_of(result)
+    assert "docs/page.md:10: the block ran for more than 0.5 seconds" in output_of(result)
 
 
 def test_the_plugin_loads_nothing_of_sphinx() -> None:
@@ -236,4 +238,4 @@ def test_a_shell_runs_again_in_a_chinese_locale_if_the_page_shows_a_chinese_outp
     assert text == shell + "```{output} zh\nzh_CN.UTF-8\n```\n"
     run(text, only="::3[zh]").assert_outcomes(passed=1)
     result = run(python("print(1)", "1") + "```{output} zh\n1\n```\n")
-    assert "no program stands directly above" in said(result)
+    assert "no program stands directly above" in output_of(result)

@@ -16,8 +16,6 @@ from lifespec_docs.rules import address
 from lifespec_docs.views import specs
 from lifespec_docs.views.suite import TABLES
 
-__all__: list[str] = []
-
 EXTENSIONS = ["myst_parser", *(f"lifespec_docs.{name}" for name in ("tables", "blocks"))]
 EXTENSIONS += [f"lifespec_docs.{name}" for name in ("rules", "decisions")]
 IGNORED = "No page has", "cases-", "servers-", "toctree"  # a sample has few of the pages

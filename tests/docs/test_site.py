@@ -198,9 +198,7 @@ def test_every_link_within_the_site_leads_somewhere(
     assert dead == []
 
 
-def test_every_page_names_its_other_language_and_itself(
-    pages: dict[str, BeautifulSoup],
-) -> None:
+def test_every_page_names_its_other_language_and_itself(pages: dict[str, BeautifulSoup]) -> None:
     """Its policy is the first in the head, and it has one heading of the first rank."""
     for name, page in pages.items():
         links = {str(link["hreflang"]) for link in page.select("link[hreflang]")}

@@ -10,20 +10,6 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, Literal, NamedTuple
 
-__all__ = [
-    "ENDS",
-    "MESSAGES",
-    "MOVES",
-    "Actor",
-    "Crash",
-    "Manner",
-    "Said",
-    "Script",
-    "below",
-    "scripts",
-    "watched",
-]
-
 Script = tuple[str, ...]
 Manner = Literal["either", "passes", "swallows"]  # either: nothing was refused, so both are one
 

@@ -13,8 +13,6 @@ from typing import NamedTuple
 from actors import MESSAGES, Script
 from lifespec.validate import TRANSITIONS, State
 
-__all__ = ["LIMIT", "Result", "expected"]
-
 LIMIT = 10.0  # seconds, of the virtual clock
 
 # Where the call ends in a state: the outcome, unless there is one, and the log level.

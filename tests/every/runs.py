@@ -1,4 +1,8 @@
-"""Every application against a server that stops at every moment, on the virtual clock.
+"""Every application of up to N actions against a server that stops at every moment.
+
+    python tests/every/runs.py [N]     `make exhaustive`
+
+Writes docs/matrix/exhaustive.json. Exit status 0: no difference from the oracle.
 
 The moments. The body of the server ends after 0, 1, 2 … turns of the loop, the last time when
 everything waits. For each of these the server is cancelled besides, 1, 2, 3 … turns after the body
@@ -7,18 +11,25 @@ server is done. Then, once, there is no limit, and the body ends when everything
 """
 
 import asyncio
+import datetime as dt
 import itertools
+import json
 import logging
+import os
+import platform
+import sys
+import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from actors import ENDS, MOVES, Actor, Manner, Script, below, watched
 from lifespec import Lifespan
 from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected
 
-__all__ = ["Job", "Runner", "Stop", "Tally", "explore"]
-
+FILE = Path(__file__).parents[2] / "docs" / "matrix" / "exhaustive.json"
+FAST, FULL = 5, 6  # actions: what `make test` runs, and `make exhaustive`
 log = logging.getLogger("lifespec.server")
 
 
@@ -47,15 +58,6 @@ class Tally:
     most: int = 0  # stop points of one application
     hangs: int = 0  # without a limit, where the application waits for what does not come
     differences: list[str] = field(default_factory=list)
-
-    def add(self, other: "Tally") -> None:
-        """Add what another has counted."""
-        self.applications += other.applications
-        self.tried += other.tried
-        self.runs += other.runs
-        self.most = max(self.most, other.most)
-        self.hangs += other.hangs
-        self.differences += other.differences
 
 
 class Loudest(logging.Handler):
@@ -236,13 +238,44 @@ class Runner:
         return more
 
 
-def explore(size: int, jobs: list[Job], depth: int | None = None) -> tuple[Tally, list[Job]]:
-    """Try all below these; where a depth is given, return what is left at it."""
-    runner, left = Runner(size), []
+def explore(size: int) -> Tally:
+    """Try all applications of up to so many actions."""
+    runner, jobs = Runner(size), [Job(())]
     while jobs:
-        job = jobs.pop()
-        more = runner.visit(job)
-        left += [each for each in more if len(each.begin) == depth]
-        jobs += [each for each in more if len(each.begin) != depth]
+        jobs += runner.visit(jobs.pop())
     runner.loop.close()
-    return runner.tally, left
+    return runner.tally
+
+
+def counted(size: int) -> dict[str, int]:
+    """Try them, and return what was counted in the words of the page."""
+    began, tally = time.monotonic(), explore(size)
+    print(f"N = {size}: {tally.runs:,} runs", *tally.differences[:20], sep="\n", flush=True)
+    return {
+        "applications": tally.applications,
+        "told apart": tally.tried,
+        "stop points of one": tally.most,
+        "runs": tally.runs,
+        "wait for ever without a limit": tally.hangs,
+        "differences": len(tally.differences),
+        "seconds": round(time.monotonic() - began),
+    }
+
+
+def main(size: int = FULL) -> int:
+    """Record what was counted for each number of actions from FAST on."""
+    counts = {str(each): counted(each) for each in range(FAST, max(size, FAST) + 1)}
+    whole: dict[str, Any] = {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "platform": platform.platform(terse=True),
+        "cpus": os.cpu_count(),
+        "actions": size,
+        "server": counts,
+    }
+    FILE.write_text(json.dumps(whole, indent=2) + "\n")
+    return any(each["differences"] for each in counts.values())
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

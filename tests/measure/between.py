@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
-from scopes import connection
+from records import connection
 
 from lifespec.conformance import check_middleware
 from lifespec.conformance.text import Words

@@ -20,7 +20,7 @@ from queue import SimpleQueue
 from socketserver import ThreadingTCPServer
 from typing import Any
 
-from scopes import connection
+from records import connection
 
 Ask = Callable[[str], bytes]  # takes the path of a request, and returns the body of the answer
 AskAsync = Callable[[str], Awaitable[bytes]]

@@ -21,8 +21,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from records import ADDRESS, table
-from scopes import connection
+from records import ADDRESS, connection, table
 
 Application = Callable[..., Awaitable[None]]
 Happening = list[Any]

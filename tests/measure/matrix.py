@@ -123,7 +123,7 @@ RECORDS = {
 
 def findings(report: Report) -> list[Row]:
     """Return what was found, and in Chinese what a page shows of it."""
-    silent = {case.name: case.silent_on for case in cases.load()}
+    unspecified = {case.name: case.leaves_open for case in cases.load()}
     english, chinese = (Words(language, report.spec).say for language in ("en", "zh"))
     found = []
     for each in report.findings:
@@ -131,7 +131,7 @@ def findings(report: Report) -> list[Row]:
             "case": each.case,
             "rule": each.rule,
             "verdict": str(each.verdict),
-            "unspecified": silent[each.case](each.rule, report.spec),
+            "unspecified": unspecified[each.case](each.rule, report.spec),
             "actual": ADDRESS.sub("0x…", english(each.observed)),
         }
         if each.verdict != Verdict.PASS:

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,29 +26,31 @@ FILES = "server.py", "application.py", "validate.py"
 LIMIT = 1200  # seconds of one change
 
 
-def run(src: Path, first: Sequence[str] = ()) -> tuple[bool, str]:
+def run(src: Path, *pages: str) -> tuple[bool, str]:
     """Run the pages with the package in this folder; return whether all pass, and the output."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "auto", "-p", "no:cacheprovider"]
-    command += [*first, "docs"]
+    command += ["--durations=0", *pages, "docs"]
     environment = os.environ | {"PYTHONPATH": str(src)}
     try:
         done = subprocess.run(
             command, cwd=ROOT, env=environment, capture_output=True, timeout=LIMIT, text=True
         )
     except subprocess.TimeoutExpired:
-        return False, f"FAILED docs/index.md: the pages ran for more than {LIMIT} s"
+        return False, f"FAILED docs/: not within {LIMIT} s"
     return not done.returncode, done.stdout
 
 
 def main(number: int = 60, seed: int = 1) -> None:
     """Try so many changes; print those that no page notices, and how many it did."""
-    noticed = Counter[str]()  # by page: those that noticed most run first
+    noticed, seconds = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         src = Path(shutil.copytree(ROOT / "src", Path(folder, "src")))
         passed, output = run(src)
         programs = re.search(r"(\d+) passed", output)
         if not passed or not programs:
             sys.exit(f"{output}\nThe pages fail without any change.")
+        for time, page in re.findall(r"^([\d.]+)s call +(docs/.*?)::", output, re.MULTILINE):
+            seconds[page] += float(time)
         texts = {name: (src / "lifespec" / name).read_text("utf-8") for name in FILES}
         changes = []
         for name, text in texts.items():
@@ -60,9 +61,11 @@ def main(number: int = 60, seed: int = 1) -> None:
         for name, module, each in random.Random(seed).sample(changes, number):  # noqa: S311  no secret
             mutant = deep_replace(module, each.original_node, each.mutated_node).code
             (src / "lifespec" / name).write_text(mutant, "utf-8")
-            passed, output = run(src, [page for page, _ in noticed.most_common()])
+            # first the pages that noticed most in the least time
+            pages = sorted(seconds, key=lambda page: -(noticed[page] + 0.1) / seconds[page])
+            passed, output = run(src, *pages)
             if not passed:
-                page = re.search(r"^FAILED (docs/[\w/-]+\.\w+)", output, re.MULTILINE)
+                page = re.search(r"^FAILED (docs/\S+?):", output, re.MULTILINE)
                 if not page:
                     sys.exit(f"{output}\nNo page could run.")
                 noticed[page[1]] += 1

@@ -15,7 +15,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,24 @@ ADDRESS = re.compile(r"\b0x[0-9a-f]+")  # of an object: it differs from run to r
 def table(name: str) -> dict[str, Any]:
     """Return what stands in a TOML file of this folder."""
     return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+
+
+def connection(kind: str, path: str) -> dict[str, Any]:
+    """Return the scope of a request, or of a WebSocket."""
+    return {
+        "type": kind,
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "scheme": "ws" if kind == "websocket" else kind,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1:8000"), (b"accept", b"*/*")],
+        "client": ("127.0.0.1", 50000),
+        "server": ("127.0.0.1", 8000),
+        **({"subprotocols": []} if kind == "websocket" else {"method": "GET"}),
+    }
 
 
 def measure(
@@ -68,13 +85,11 @@ def versions(environment: Path, packages: Sequence[str]) -> dict[str, str]:
 
 def select(names: Sequence[str], known: Iterable[str]) -> list[str]:
     """Return the names, or all that are known; end with a sentence if one is not."""
-    rows = {each.lower(): each for each in known}
+    rows = [*known]
     for name in names:
-        if name not in rows.values():
-            near = get_close_matches(name.lower(), rows, n=3)
-            meant = " or ".join(rows[each] for each in near) or ", ".join(rows.values())
-            raise SystemExit(f"The record has no row {name!r}: did you mean {meant}?")
-    return [*names] or [*rows.values()]
+        if name not in rows:
+            raise SystemExit(f"The record has no row {name!r}: name one of {', '.join(rows)}.")
+    return [*names] or rows
 
 
 def now() -> dict[str, str]:

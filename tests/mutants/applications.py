@@ -2,18 +2,25 @@
 
 import asyncio
 import contextlib
-import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["ALL", "CORRECT", "MUTANTS", "scripted"]
+from scripted import (
+    NOT_STARTED,
+    NOT_STOPPED,
+    SHUTDOWN,
+    STARTED,
+    STARTUP,
+    STOPPED,
+    Try,
+    hear,
+    known,
+    says,
+)
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 MUTANTS: dict[str, list[Application]] = {}
 CORRECT: list[Application] = []
-
-STARTED = {"type": "lifespan.startup.complete"}
-STOPPED = {"type": "lifespan.shutdown.complete"}
 
 
 def breaks(rule_id: str) -> Callable[[Application], Application]:
@@ -32,61 +39,19 @@ def correct(app: Application) -> Application:
     return app
 
 
-async def hear(receive: Any, *types: str) -> str:
-    """Receive an event that is known."""
-    event = await receive()
-    if event["type"] not in types:
-        raise ValueError(event["type"])
-    return str(event["type"])
-
-
-def known(scope: Any) -> None:
-    """Refuse scopes that are not lifespan's; requests are left alone."""
-    if scope["type"] not in ("lifespan", "http", "message"):
-        raise ValueError(scope["type"])
-
-
-STARTUP, SHUTDOWN = "lifespan.startup", "lifespan.shutdown"
 ALL = STARTUP, STARTED, SHUTDOWN, STOPPED
-REFUSED = {"type": "lifespan.startup.failed", "message": "no database"}
+REFUSED = NOT_STARTED | {"message": "no database"}
+NOT_SAVED = {"message": "not saved"}
 
 
-class Try(NamedTuple):
-    """A message that is sent, whether it is refused or not."""
-
-    message: dict[str, Any]
-
-
-def scripted(name: str, *script: Any) -> Application:
-    """Make an application of events to receive, None for any; what else is sent or raised.
-
-    A function is called with the scope; what it returns is awaited, if that is possible.
-    """
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        known(scope)
-        for step in script if scope["type"] == "lifespan" else ():
-            if step in (STARTUP, SHUTDOWN):
-                await hear(receive, step)
-            elif step is None:
-                await receive()
-            elif isinstance(step, BaseException):
-                raise type(step)(*step.args)  # anew: each call adds to a traceback
-            elif callable(step):
-                result = step(scope)
-                if inspect.isawaitable(result):
-                    await result
-            elif isinstance(step, Try):
-                with contextlib.suppress(Exception):
-                    await send(step.message)
-            else:
-                await send(step)
-
-    app.__name__ = app.__qualname__ = name
+def named(name: str, *script: Any) -> Application:
+    """Make an application of a script, with a name."""
+    app: Application = says(*script)
+    app.__name__ = app.__qualname__ = name  # type: ignore[attr-defined]
     return app
 
 
-live = scripted("live", *ALL)
+live = named("live", *ALL)
 
 
 async def interrupt() -> None:
@@ -98,7 +63,8 @@ async def interrupt() -> None:
 SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "failed-to-prevent-start": {
         "leaves_the_process": (STARTUP, SystemExit("no database")),
-        "raises_at_startup": (None, RuntimeError("no database")),  # it is served without its start
+        # it is served without its start
+        "raises_at_startup": ("receive", RuntimeError("no database")),
         "interrupts": (STARTUP, lambda _: asyncio.create_task(interrupt())),
     },
     "startup-answered": {
@@ -112,7 +78,7 @@ SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
     "shutdown-answered": {
         "answers_shutdown_with_startup": (STARTUP, STARTED, SHUTDOWN, STARTED),
         "leaves_at_shutdown": (STARTUP, STARTED, SHUTDOWN),
-        "never_answers_shutdown": (STARTUP, STARTED, SHUTDOWN, None),
+        "never_answers_shutdown": (STARTUP, STARTED, SHUTDOWN, "receive"),
     },
     "shutdown-answered-once": {"answers_shutdown_twice": (*ALL, STOPPED)},
     "answers-in-order": {
@@ -124,7 +90,7 @@ SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "sends_no_mapping": (STARTUP, "lifespan.startup.complete"),
     },
     "message-is-text": {"fails_with_an_exception": (STARTUP, REFUSED | {"message": OSError()})},
-    "receive-refuses-unknown": {"takes_anything": (None, STARTED, None, STOPPED)},
+    "receive-refuses-unknown": {"takes_anything": ("receive", STARTED, "receive", STOPPED)},
     "state-may-be-missing": {
         "needs_state": (lambda scope: scope["state"].update(pool="open"), *ALL)
     },
@@ -142,20 +108,14 @@ SCRIPTS: dict[str, dict[str, tuple[Any, ...]]] = {
 RIGHT: dict[str, tuple[Any, ...]] = {
     "declines_by_returning": (),
     "fails_to_start": (STARTUP, REFUSED, OSError("no database")),
-    "fails_without_a_message": (STARTUP, {"type": "lifespan.startup.failed"}, None),
-    "fails_to_stop": (
-        *(STARTUP, {**STARTED, "took": 0.1}, SHUTDOWN),
-        {"type": "lifespan.shutdown.failed", "message": "not saved"},
-    ),
+    "fails_without_a_message": (STARTUP, NOT_STARTED, "receive"),
+    "fails_to_stop": (STARTUP, {**STARTED, "took": 0.1}, SHUTDOWN, NOT_STOPPED | NOT_SAVED),
     "leaves_while_running": (STARTUP, STARTED),  # it has nothing to stop
-    "takes_its_time": (
-        *(STARTUP, lambda _: asyncio.sleep(0.2), STARTED),
-        *(SHUTDOWN, lambda _: asyncio.sleep(0.2), STOPPED),
-    ),
+    "takes_its_time": (STARTUP, 0.2, STARTED, SHUTDOWN, 0.2, STOPPED),
 }
 for rule_id, apps in SCRIPTS.items():
-    MUTANTS[rule_id] = [scripted(name, *script) for name, script in apps.items()]
-CORRECT += [live, *(scripted(name, *script) for name, script in RIGHT.items())]
+    MUTANTS[rule_id] = [named(name, *script) for name, script in apps.items()]
+CORRECT += [live, *(named(name, *script) for name, script in RIGHT.items())]
 
 
 @breaks("unknown-scope-rejected")
@@ -178,8 +138,7 @@ async def answers_any_scope(scope: Any, receive: Any, send: Any) -> None:
 @breaks("receive-refuses-unknown")
 async def ignores_the_unknown(scope: Any, receive: Any, send: Any) -> None:
     """It waits for the next event where it was to refuse one."""
-    known(scope)
-    while scope["type"] == "lifespan":
+    while known(scope):
         kind = (await receive())["type"]
         if kind == "lifespan.startup":
             await send(STARTED)
@@ -214,8 +173,7 @@ async def declines_at_the_scope(scope: Any, receive: Any, send: Any) -> None:
 @correct
 async def loops(scope: Any, receive: Any, send: Any) -> None:
     """It waits for further events when it has answered shutdown."""
-    known(scope)
-    while scope["type"] == "lifespan":
+    while known(scope):
         kind = await hear(receive, "lifespan.startup", "lifespan.shutdown")
         await send({"type": f"{kind}.complete"})
 
@@ -228,8 +186,7 @@ async def as_a_context(scope: Any, receive: Any, send: Any) -> None:
     async def context() -> AsyncIterator[dict[str, str]]:
         yield {"pool": "open"}
 
-    known(scope)
-    if scope["type"] == "lifespan":
+    if known(scope):
         await hear(receive, "lifespan.startup")
         async with context() as state:
             scope.get("state", {}).update(state)

@@ -6,8 +6,6 @@ import functools
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-__all__ = ["MUTANTS", "Middleware", "changing", "without", "wrapping"]
-
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
 Change = Callable[[Any], Any]
@@ -120,7 +118,7 @@ MUTANTS: dict[str, dict[str, Middleware]] = {
     "state-shallow-copy": {
         "requests_without_state": changing(
             lambda scope: scope if scope["type"] == "lifespan" else without("state")(scope)
-        ),
+        )
     },
     "startup-sent": {"only_the_type": changing(event=of("lifespan.startup", only_type))},
     "shutdown-sent": {"only_the_type": changing(event=of("lifespan.shutdown", only_type))},

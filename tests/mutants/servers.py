@@ -21,8 +21,6 @@ import serve
 
 from lifespec import Lifespan, ProtocolError, ShutdownFailed, StartupFailed, server
 
-__all__ = ["MUTANTS", "command"]
-
 EVENTS: dict[str, dict[str, str]] = {
     stage: {"type": f"lifespan.{stage}"} for stage in ("startup", "shutdown")
 }

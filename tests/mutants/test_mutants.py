@@ -20,8 +20,6 @@ from lifespec.conformance.server.check import Target, check, chosen
 from lifespec.validate import SPECS
 from sights import SERVER
 
-__all__: list[str] = []
-
 FILE = "src/lifespec/conformance/data/rules.toml"
 NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so may all
 LIMIT = 4.0  # seconds that some of these let pass, on a machine that may be busy

@@ -16,15 +16,10 @@ import pytest
 import loopback
 from loopback import free_port
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS, SERVER = "docs/programs", "src/lifespec/server.py"
 FILES = {  # a file of the package, and what replaces it
-    "uvicorn": {
-        "lifespan/server.py": SERVER,
-        "lifespan/on.py": f"{PROGRAMS}/uvicorn_lifespan.py",
-    },
+    "uvicorn": {"lifespan/server.py": SERVER, "lifespan/on.py": f"{PROGRAMS}/uvicorn_lifespan.py"},
     "hypercorn": {
         "server.py": SERVER,
         "server_trio.py": "src/lifespec/server_trio.py",

@@ -11,8 +11,6 @@ import pytest
 
 from lifespec_pages.sandbox import plain
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "recipes"
 SHOWN = re.compile(
@@ -51,7 +49,7 @@ def test_it_prints_what_is_shown(name: str, tmp_path: Path) -> None:
         timeout=LIMIT,
         check=False,
     )
-    said = run.stdout
+    printed = run.stdout
     if tests:
-        said = re.sub(r" in [\d.]+s.*", "", said.splitlines()[-1]) + "\n"
-    assert (said, run.returncode) == (RUN[name], 0), run.stdout
+        printed = re.sub(r" in [\d.]+s.*", "", printed.splitlines()[-1]) + "\n"
+    assert (printed, run.returncode) == (RUN[name], 0), run.stdout

@@ -1,4 +1,7 @@
-"""Public reports, rebuilt with the libraries of the lock: the command names the cause of each."""
+"""Public reports whose cause is in the words of a library: the command names the cause of each.
+
+tests/conformance/causes.py has those that need no library.
+"""
 
 import os
 import subprocess
@@ -7,17 +10,12 @@ from pathlib import Path
 
 import pytest
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("reports")
 LIMIT = 120.0  # seconds, on a machine that is busy
 
 REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "uvicorn_2308": (1, ("does not stop", "RuntimeError: the queue is gone, in `poll`")),
     "fastapi_811": (0, ("`open_orders`", "given to orders.on_event, and nothing ran it")),
-    "advanced_alchemy_367": (0, ("`open_engine`", "app.router.add_event_handler, and nothing")),
-    "litestar_3601": (0, ("`channels`", "given to Litestar, and nothing ran it")),
     "mcp_1467": (0, ("given to Router of mcp, and nothing ran it",)),
     "lightspeed_130": (
         2,
@@ -28,26 +26,9 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
         2,
         ("Cannot add middleware after", "Add middleware before the application starts"),
     ),
-    "datasette_auth_github_10": (
-        0,
-        ("does not support lifespan", "KeyError: 'path', in `Login.__call__`", "Only requests"),
-    ),
-    "codex_autorunner_110": (0, ("a task that still runs: `prune`, made in `lifespan`",)),
-    "field_blocked": (1, ("blocks the event loop in `lifespan`", "execute(ENDLESS)")),
-    "field_thread": (1, ("its process does not end", "thread that is not a daemon", "`lifespan`")),
-    "field_trio": (0, ("on trio, which it needs",)),
-    "field_copied": (0, ("`depot`", "given to FastAPI, and nothing ran it")),
     "field_text": (
         2,
         ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", "Quart sends only \"'DATABASE_URL_OF"),
-    ),
-    "field_logged": (
-        0,
-        (
-            "while stopping: ERROR rows: live event publish failed (RuntimeError: Plugin not yet",
-            "the task `receive_messages`, made in `lifespan`",
-            "ConnectionError: link detached",
-        ),
     ),
     "field_module": (
         2,

@@ -1,20 +1,14 @@
 """What the pages say of uvicorn: signals, context variables, a program and the validator."""
 
-import asyncio
 import re
 import signal
+import time
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
-from uvicorn import Config
-from uvicorn.lifespan.on import LifespanOn
+from serving import Program
 
-from lifespec import validator
-from loopback import said, uvicorn
-
-__all__: list[str] = []
+from loopback import answer, ended, until, uvicorn
 
 README = Path(__file__).parents[2] / "README.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -43,68 +37,45 @@ async def app(scope, receive, send):
 """
 
 
-def served(folder: Path, startup: str) -> Any:
+def served(folder: Path, startup: str) -> Program:
     """Run the application, whose startup takes so many seconds."""
     (folder / "page.py").write_text(APP)
     return uvicorn(folder, "page:app", STARTUP=startup)
 
 
+def port(server: Program) -> int:
+    """Return where uvicorn says that it listens."""
+    return int(until(server, r"http://127\.0\.0\.1:(\d+)")[1])
+
+
 @pytest.mark.parametrize("times", [1, 2])
-async def test_ctrl_c_during_startup_of_uvicorn(tmp_path: Path, times: int) -> None:
+def test_ctrl_c_during_startup_of_uvicorn(tmp_path: Path, times: int) -> None:
     """The first waits until startup is answered; after a second, shutdown is not offered."""
-    async with served(tmp_path, "2") as process:
-        await said(process, "^starting")
+    with served(tmp_path, "2") as server:
+        until(server, "^starting")
         for _ in range(times):
-            process.send_signal(signal.SIGINT)
-            await asyncio.sleep(0.2)  # two at once would be one
-        rest = (await process.communicate())[0].decode()
-    assert rest.startswith("started\n")
-    assert ("shutdown sees" in rest) is (times == 1)
+            server.process.send_signal(signal.SIGINT)
+            time.sleep(0.2)  # two at once would be one
+        output = ended(server)
+    assert "\nstarting\nstarted\n" in output
+    assert ("shutdown sees" in output) is (times == 1)
 
 
-async def test_context_variables_under_uvicorn(tmp_path: Path) -> None:
+def test_context_variables_under_uvicorn(tmp_path: Path) -> None:
     """What startup has set, shutdown sees, and a request does not."""
-    async with served(tmp_path, "0") as process:
-        address, _ = await said(process, r"http://127\.0\.0\.1:\d+")
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
-            assert (await client.get(address)).text == "nothing"
-        process.send_signal(signal.SIGTERM)
-        assert b"shutdown sees startup\n" in (await process.communicate())[0]
+    with served(tmp_path, "0") as server:
+        assert answer(port(server)) == "nothing"
+        assert "shutdown sees startup\n" in ended(server, signal.SIGTERM)
 
 
-async def test_the_program_of_the_readme_under_uvicorn(tmp_path: Path) -> None:
+def test_the_program_of_the_readme_under_uvicorn(tmp_path: Path) -> None:
     """It starts before it serves, a request sees its state, and SIGTERM lets it shut down."""
     (tmp_path / "page.py").write_text("\n".join(BLOCK.findall(README.read_text("utf-8"))))
-    async with uvicorn(tmp_path, "page:app") as process:
-        address, before = await said(process, r"http://127\.0\.0\.1:\d+")
-        assert "open the pool\n" in before
-        assert "close the pool\n" not in before
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
-            assert (await client.get(address)).text == "3 connections"
-        process.send_signal(signal.SIGTERM)
-        rest, _ = await process.communicate()
-        assert "close the pool\n" in rest.decode()
-        assert "Application shutdown complete." in rest.decode()
-        assert process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
-
-
-def test_the_validator_works_under_a_server_that_knows_nothing_of_it() -> None:
-    async def polite(scope: Any, receive: Any, send: Any) -> None:
-        await receive()
-        scope["state"]["pool"] = "open"
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await send({"type": "lifespan.shutdown.complete"})
-
-    validated = validator(polite)
-
-    async def main() -> None:
-        config = Config(validated, lifespan="on", log_config=None)
-        config.load()
-        lifespan = LifespanOn(config)
-        await lifespan.startup()
-        assert lifespan.state == {"pool": "open"}
-        await lifespan.shutdown()
-
-    asyncio.run(main())
-    assert (validated.violations, validated.warnings) == ([], [])
+    with uvicorn(tmp_path, "page:app") as server:
+        assert answer(port(server)) == "3 connections"
+        assert "open the pool" in server.lines
+        assert "close the pool" not in server.lines
+        output = ended(server, signal.SIGTERM)
+    assert "close the pool\n" in output
+    assert "Application shutdown complete." in output
+    assert server.process.returncode == -signal.SIGTERM  # uvicorn raises what it caught

@@ -12,8 +12,6 @@ import pytest
 import matrix
 from loopback import free_port, served
 
-__all__: list[str] = []
-
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "workarounds"
 BIN = Path(sys.executable).parent

@@ -6,19 +6,17 @@ import os
 import re
 import signal
 import threading
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
+from serving import Program
 
 from lifespec import Lifespan
-from loopback import uvicorn
+from loopback import LIMIT, ended, uvicorn
 
-__all__: list[str] = []
-
-LIMIT = 60.0  # seconds; nothing here takes ten
 APP = """
 import os
 
@@ -26,8 +24,7 @@ import os
 async def app(scope, receive, send):
     while scope["type"] == "lifespan":
         event = await receive()
-        with open("log", "a") as log:
-            log.write(f"{event['type']} {os.getpid()}\\n")
+        print(event["type"], os.getpid(), flush=True)
         await send({"type": f"{event['type']}.complete"})
         if event["type"] == "lifespan.shutdown":
             return
@@ -68,29 +65,16 @@ def test_two_loops_in_two_threads() -> None:
 # ---- uvicorn --------------------------------------------------------------------------------
 
 
-class Log:
-    """What the application wrote: an event and a process in each line."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "log"
-
-    def events(self, kind: str) -> list[int]:
-        """Return the processes that had an event, in order."""
-        text = self.path.read_text() if self.path.exists() else ""
-        return [int(pid) for pid in re.findall(rf"^lifespan\.{kind} (\d+)\n", text, re.MULTILINE)]
-
-    async def until(self, startups: int, shutdowns: int) -> None:
-        """Wait until there were so many events."""
-        wanted = {"startup": startups, "shutdown": shutdowns}
-        while any(len(self.events(kind)) < n for kind, n in wanted.items()):
-            await asyncio.sleep(0.02)  # another process writes it: there is no event
+def events(server: Program, kind: str) -> list[int]:
+    """Return the processes that had an event, in order."""
+    pids = re.findall(rf"^lifespan\.{kind} (\d+)$", "\n".join(server.lines), re.MULTILINE)
+    return [*map(int, pids)]
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Log:
-    """Write the application into an empty folder."""
-    (tmp_path / "page.py").write_text(APP)
-    return Log(tmp_path)
+def wait(server: Program, *, startups: int, shutdowns: int) -> None:
+    """Wait until there were so many events."""
+    while len(events(server, "startup")) < startups or len(events(server, "shutdown")) < shutdowns:
+        time.sleep(0.02)
 
 
 def alive(pids: list[int]) -> list[int]:
@@ -103,35 +87,34 @@ def alive(pids: list[int]) -> list[int]:
     return found
 
 
-async def test_two_workers_of_uvicorn_are_replaced(log: Log) -> None:
+def test_two_workers_of_uvicorn_are_replaced(tmp_path: Path) -> None:
     """SIGHUP replaces each worker by a new process, with a lifespan of its own."""
-    async with uvicorn(log.path.parent, "page:app", "--workers", "2") as process:
-        await log.until(2, 0)
-        first = set(log.events("startup"))
-        process.send_signal(signal.SIGHUP)
-        await log.until(4, 2)
-        assert set(log.events("shutdown")) == first
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
-    workers = log.events("startup")
-    assert len(set(workers)) == len(workers) == 4
-    assert sorted(log.events("shutdown")) == sorted(workers)
+    (tmp_path / "page.py").write_text(APP)
+    with uvicorn(tmp_path, "page:app", "--workers", "2") as server:
+        wait(server, startups=2, shutdowns=0)
+        first = {*events(server, "startup")}
+        server.process.send_signal(signal.SIGHUP)
+        wait(server, startups=4, shutdowns=2)
+        assert {*events(server, "shutdown")} == first
+        ended(server, signal.SIGTERM)
+    workers = events(server, "startup")
+    assert len({*workers}) == len(workers) == 4
+    assert sorted(events(server, "shutdown")) == sorted(workers)
     assert alive(workers) == []
 
 
-async def test_uvicorn_reloads(log: Log) -> None:
+def test_uvicorn_reloads(tmp_path: Path) -> None:
     """A reload ends one process, with shutdown, and begins another, with startup."""
-    program = log.path.with_name("page.py")
-    async with uvicorn(log.path.parent, "page:app", "--reload") as process:
-        await log.until(1, 0)
-        while not log.events("shutdown"):  # what changes before it is first looked at goes unseen
+    program = tmp_path / "page.py"
+    program.write_text(APP)
+    with uvicorn(tmp_path, "page:app", "--reload") as server:
+        wait(server, startups=1, shutdowns=0)
+        while not events(server, "shutdown"):  # a change before it is first looked at goes unseen
             program.write_text(program.read_text() + "# changed\n")
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(log.until(1, 1), 5)
-        await log.until(2, 1)
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
-    one, another = log.events("startup")
-    assert log.events("shutdown") == [one, another]
-    assert len({process.pid, one, another}) == 3
+            time.sleep(1)
+        wait(server, startups=2, shutdowns=1)
+        ended(server, signal.SIGTERM)
+    one, another = events(server, "startup")
+    assert events(server, "shutdown") == [one, another]
+    assert len({server.process.pid, one, another}) == 3
     assert alive([one, another]) == []

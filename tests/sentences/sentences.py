@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIST", "faults", "sentences"]
-
 LIST = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 # The words by which a specification requires something of somebody, or permits it.
 DUTIES = re.compile(

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 
-__all__: list[str] = []
-
 pytest_plugins = ("pytester",)
 
 
@@ -108,29 +106,6 @@ def test_deadlock_in_a_coroutine_without_frames() -> None:
     assert clock._place(SimpleNamespace(__qualname__="native.connect")) == "native.connect"
 
 
-def test_deadlock_without_task() -> None:
-    """A loop that runs without a task says so."""
-    loop = clock.VirtualLoop()
-    with pytest.raises(clock.Deadlock, match="there is no task at all"):
-        loop.run_forever()
-    loop.close()
-
-
-def test_deadlock_unwinds() -> None:
-    """After a deadlock the tasks are cancelled as at any end of `asyncio.run`."""
-    unwound = []
-
-    async def main() -> None:
-        try:
-            await forever()
-        finally:
-            await asyncio.sleep(1)
-            unwound.append(asyncio.get_running_loop().time())
-
-    deadlock_of(main)
-    assert unwound == [1.0]
-
-
 THREADS = "The virtual clock cannot wait for threads"
 OUTSIDE = "The virtual clock has no sockets, processes, signals or threads"
 
@@ -202,18 +177,6 @@ def test_call_from_thread() -> None:
 # ---- busy -----------------------------------------------------------------------------------
 
 
-def test_many_turns_take_no_time() -> None:
-    """Work that lets others run often does not make a timer fire."""
-
-    async def main() -> float:
-        async with asyncio.timeout(1):
-            for _ in range(clock.BUSY - 10):
-                await asyncio.sleep(0)
-        return asyncio.get_running_loop().time()
-
-    assert clock.run(main()) == 0
-
-
 def test_a_busy_task_does_not_stop_the_clock() -> None:
     """What waits for a timer goes on beside a task that never waits; later it takes fewer turns."""
     turns: list[int] = [0]
@@ -254,22 +217,6 @@ def test_busy_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(clock.Deadlock, match=r"^Tasks run again and again .*spin .* at test_clock"):
         clock.run(spin())
     assert 4990 < gone[0] < 5010
-
-
-def test_turns_of_earlier_runs_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A loop that is run again and again and never waits is not busy."""
-    monkeypatch.setattr(clock, "BUSY", 20)
-    loop = clock.VirtualLoop()
-
-    async def short() -> None:
-        async with asyncio.timeout(1):
-            for _ in range(10):
-                await asyncio.sleep(0)
-
-    for _ in range(10):
-        loop.run_until_complete(short())
-    assert loop.time() == 0
-    loop.close()
 
 
 def test_settle() -> None:

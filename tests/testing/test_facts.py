@@ -13,8 +13,6 @@ import pytest
 
 from lifespec.testing import facts
 
-__all__: list[str] = []
-
 FILE = Path(__file__).name
 
 
@@ -141,14 +139,3 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
     assert "'pool'" in found.texts
     assert str(found.fact()).startswith("Silent, in `test_an_exception")
     assert str(facts.described(OSError("x")).fact()) == "OSError: x"
-
-
-def test_facts_are_data_and_can_be_told_apart() -> None:
-    inner = facts.Fact("error-bare", {"type": "OSError"})
-    fact = facts.Fact("at-place", {"what": inner, "place": (inner, "x")})
-    assert fact.data() == {
-        "kind": "at-place",
-        "what": inner.data(),
-        "place": [inner.data(), "x"],
-    }
-    assert len({fact, facts.Fact(*fact)}) == 1

@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import os
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -18,8 +16,6 @@ import pytest
 
 from lifespec.testing import facts, leftovers
 
-__all__: list[str] = []
-
 HERE = facts.short(Path(__file__))
 
 
@@ -30,18 +26,6 @@ async def waits() -> None:
 def here() -> int:
     """Return the line that calls this."""
     return sys._getframe(1).f_lineno
-
-
-async def test_a_task_that_still_runs_is_named_with_its_place() -> None:
-    task, ended = (asyncio.create_task(waits(), name=name) for name in ("poller", "ended"))
-    await asyncio.sleep(0)
-    ended.cancel()
-    line = waits.__code__.co_firstlineno + 1
-    (found,) = await leftovers.tasks(lambda each: each in (task, ended))
-    assert str(found).startswith(
-        f"a task that still runs: `waits` (poller), made in `waits`, {HERE}:{line}."
-    )
-    task.cancel()
 
 
 async def test_a_task_is_named_by_the_line_that_made_it_if_there_is_one() -> None:
@@ -87,24 +71,6 @@ async def test_a_task_whose_exception_nobody_asked_for_has_died() -> None:
     assert (error.type, error.text) == ("ConnectionError", "link detached")
     assert error.place is not None
     assert error.place.function == "dies"
-
-
-def test_a_thread_is_named_that_the_process_has_to_wait_for() -> None:
-    before, over = {*threading.enumerate()}, threading.Event()
-    started = [
-        threading.Thread(target=over.wait, name="connection"),
-        threading.Thread(target=over.wait, daemon=True),
-        threading.Thread(target=over.wait, args=(0,)),
-    ]
-    try:
-        for each in started:
-            each.start()
-        (found,) = leftovers.threads(before)
-        assert str(found).startswith("a thread that is not a daemon: connection. The process")
-    finally:
-        over.set()
-    started[0].join()
-    assert leftovers.threads(before) == []
 
 
 def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
@@ -163,14 +129,6 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
     thread.join()
     assert words in name
     assert f"`test_the_line_and_the_package_that_start_a_thread_are_named`, {HERE}:{line}" in name
-
-
-def test_a_child_process_is_named() -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        found = [str(each) for each in leftovers.processes(os.getpid())]
-        assert [each for each in found if f"({child.pid})" in each]
-        child.communicate()
-    assert not [each for each in leftovers.processes(os.getpid()) if f"({child.pid})" in str(each)]
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
 
     Run = Callable[..., pytest.RunResult]
 
-__all__: list[str] = []
-
 pytest_plugins = ("pytester",)
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)  # whether or not the entry point is installed
-QUIET = ("-p", "no:cacheprovider", "-p", "no:cov", "-p", "no:timeout", "-p", "no:randomly")
-INI = "asyncio_default_fixture_loop_scope=function"
+QUIET = tuple(f"-pno:{name}" for name in ("cacheprovider", "cov", "timeout", "randomly"))
+LOOP = "-oasyncio_default_fixture_loop_scope=function"
 SHOP = """
     import asyncio
     import contextlib
@@ -87,9 +85,8 @@ def run(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Run:
 
     def run(source: str, *options: str) -> pytest.RunResult:
         pytester.makepyfile(test_shop=f"import asyncio\nimport pytest\nimport shop\n\n{source}")
-        asyncio_ = () if "no:asyncio" in options else ("-o", INI)
         return pytester.runpytest_inprocess(
-            "-W", "default", *asyncio_, *PLUGIN, *QUIET, *options, *OPTIMIZED
+            "-Wdefault", LOOP, *PLUGIN, *QUIET, *options, *OPTIMIZED
         )
 
     return run
@@ -98,42 +95,22 @@ def run(pytester: pytest.Pytester, request: pytest.FixtureRequest) -> Run:
 # what pytest has to say of python -O
 OPTIMIZED = ("-W", "ignore:assertions not in test modules:pytest.PytestConfigWarning")
 AUTO, STRICT = ("-o", "asyncio_mode=auto"), ("-o", "asyncio_mode=strict")
-NO_ASYNCIO, NO_ANYIO = ("-p", "no:asyncio"), ("-p", "no:anyio")
 ASYNC = f"async def test_shop(lifespan):\n{REQUEST}"
 
 
-@pytest.mark.parametrize(
-    ("source", "options"),
-    [
-        pytest.param(ASYNC, (*AUTO, *NO_ANYIO), id="asyncio-auto"),
-        pytest.param(f"@pytest.mark.asyncio\n{ASYNC}", STRICT, id="asyncio-beside-anyio"),
-        pytest.param(
-            f"def test_shop(lifespan):\n    async def main():\n{REQUEST.replace('    ', '      ')}"
-            "\n    asyncio.run(main())",
-            (*NO_ASYNCIO, *NO_ANYIO),
-            id="none",
-        ),
-        pytest.param(
-            "import unittest\n"
-            "class TestShop(unittest.IsolatedAsyncioTestCase):\n"
-            "    @pytest.fixture(autouse=True)\n"
-            "    def fixtures(self, lifespan):\n"
-            "        self.lifespan = lifespan\n"
-            "    async def test_shop(self):\n"
-            f"        lifespan = self.lifespan{REQUEST}",
-            STRICT,
-            id="unittest",
-        ),
-    ],
-)
-def test_the_fixture_works_with(run: Run, source: str, options: tuple[str, ...]) -> None:
-    run(source, *options).assert_outcomes(passed=1)
+def test_the_fixture_works_in_a_class_of_unittest(run: Run) -> None:
+    source = f"""
+import unittest
 
+class TestShop(unittest.IsolatedAsyncioTestCase):
+    @pytest.fixture(autouse=True)
+    def fixtures(self, lifespan):
+        self.lifespan = lifespan
 
-def test_the_fixture_works_with_anyio_on_both_backends(run: Run) -> None:
-    result = run(f"@pytest.mark.anyio\n{ASYNC}", *NO_ASYNCIO, "-v")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*test_shop*asyncio* PASSED*", "*test_shop*trio* PASSED*"])
+    async def test_shop(self):
+        lifespan = self.lifespan{REQUEST}
+"""
+    run(source, *STRICT).assert_outcomes(passed=1)
 
 
 UVLOOP_POLICY = """
@@ -161,22 +138,6 @@ def test_the_fixture_works_under_uvloop(run: Run, pytester: pytest.Pytester, lib
                 pass
 """
     run(source, *STRICT).assert_outcomes(passed=1)
-
-
-def test_a_failed_startup_shows_the_traceback_of_the_application_first(run: Run) -> None:
-    result = run(
-        "async def test_shop(lifespan):\n    async with lifespan(shop.broken):\n        pass", *AUTO
-    )
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            '>*raise ConnectionError("no database")',
-            "E *ConnectionError: no database",
-            "The above exception was the direct cause of the following exception:",
-            ">*async with lifespan(shop.broken):",
-            "E *lifespan.startup ---*",
-        ]
-    )
 
 
 # ---- timeouts ----------------------------------------------------------------------------------

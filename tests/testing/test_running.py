@@ -22,8 +22,6 @@ from scripted import NOT_STOPPED, STARTED, STOPPED, says
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__: list[str] = []
-
 REQUEST = {"type": "http", "path": "/"}
 
 
@@ -136,16 +134,6 @@ async def test_what_failed_at_startup_comes_first() -> None:
     assert "server.py" not in rest
 
 
-async def test_an_application_that_cannot_be_called_keeps_its_traceback() -> None:
-    async def two(scope: Any, receive: Any) -> None:
-        pass
-
-    with pytest.raises(StartupFailed) as caught:
-        async with Running(two):  # type: ignore[arg-type]
-            pass
-    assert "takes 2 positional arguments but 3 were given" in text_of(caught.value)
-
-
 async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> None:
     """Starlette answers its own cancellation so; the answer is not the cause."""
 
@@ -166,15 +154,6 @@ async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> N
         "           |  CancelledError",
         " 30.000 s  |                                  raised CancelledError X",
     ]
-
-
-async def test_a_failure_at_shutdown_is_shown_with_the_message_sequence() -> None:
-    with pytest.raises(ShutdownFailed) as caught:
-        async with Running(starts(stops=OSError("disk full"))):
-            pass
-    text = text_of(caught.value)
-    assert text.index("OSError: disk full") < text.index("ShutdownFailed: ")
-    assert "|-- lifespan.shutdown ---" in text
 
 
 async def test_a_remark_is_a_warning() -> None:
@@ -269,9 +248,7 @@ def test_a_task_of_the_host_gets_asyncio_and_one_of_the_guest_trio() -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[object] = loop.create_future()
         trio.lowlevel.start_guest_run(
-            guest,
-            run_sync_soon_threadsafe=loop.call_soon_threadsafe,
-            done_callback=done.set_result,
+            guest, run_sync_soon_threadsafe=loop.call_soon_threadsafe, done_callback=done.set_result
         )
         found["host"] = running.lifespan_class()
         await done

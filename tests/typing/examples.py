@@ -21,8 +21,6 @@ from lifespec.messages import (
     Send,
 )
 
-__all__: list[str] = []
-
 
 class AppState(TypedDict):
     pool: list[str]

@@ -126,8 +126,8 @@ class Expectation(NamedTuple):
 class Case:
     """One message sequence: what the suite does, and what is expected of the role under test.
 
-    `lines` is the script as it is written.  `silent` maps rules to the specifications that do not
-    specify this case.
+    `lines` is the script as it is written.  `unspecified` maps rules to the specifications that do
+    not specify this case.
     """
 
     name: str
@@ -137,15 +137,15 @@ class Case:
     script: tuple[Action, ...]
     expect: tuple[Expectation, ...]
     specs: tuple[str, ...]
-    silent: Mapping[str, tuple[str, ...]]
+    unspecified: Mapping[str, tuple[str, ...]]
     slow: bool
     server: tuple[Action, ...]
     meanwhile: tuple[Action, ...]
     workers: int
 
-    def silent_on(self, rule_id: str, spec: str) -> bool:
+    def leaves_open(self, rule_id: str, spec: str) -> bool:
         """Return whether a specification does not specify a rule in this case."""
-        return spec in self.silent.get(rule_id, ())
+        return spec in self.unspecified.get(rule_id, ())
 
 
 @functools.cache
@@ -170,9 +170,9 @@ def _case(name: str, row: Mapping[str, Any]) -> Case:
     verbs, meanwhile = vocabulary().verbs, vocabulary().meanwhile
     of_server = row.get("server", SERVER) if role == "middleware" else ()
     of_client = row.get("meanwhile", MEANWHILE) if role == "server" else ()
-    silent = {
+    unspecified = {
         rule_id: tuple(SPECS if specs is True else specs)
-        for rule_id, specs in row.get("silent", {}).items()
+        for rule_id, specs in row.get("unspecified", {}).items()
     }
     return Case(
         name,
@@ -182,7 +182,7 @@ def _case(name: str, row: Mapping[str, Any]) -> Case:
         tuple(action(line, verbs) for line in row["script"]),
         tuple(_expectations(row["expect"])),
         tuple(row.get("specs", SPECS)),
-        silent,
+        unspecified,
         row.get("slow", False),
         tuple(action(line, verbs) for line in of_server),
         tuple(action(line, meanwhile) for line in of_client),

@@ -184,8 +184,8 @@ def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
     plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
     if how in plain:
         return plain[how]
-    silent = how == "unspecified" or case.silent_on(rule_id, spec)
-    level = "" if silent else rules()[rule_id].level(spec)
+    unspecified = how == "unspecified" or case.leaves_open(rule_id, spec)
+    level = "" if unspecified else rules()[rule_id].level(spec)
     return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
 
 

@@ -40,8 +40,8 @@ LITTLE = 0.5  # seconds of the processor: a first case that took fewer mostly wa
 AT_ONCE = os.cpu_count() or 1  # cases at a time, and
 MOST = 16  # cases at a time if the first one mostly waited
 
-Tell = Callable[[str, "Collection[Finding]"], object]
-Tick = Callable[[str, float], object]
+OnCase = Callable[[str, "Collection[Finding]"], object]
+OnWait = Callable[[str, float], object]
 
 
 def check_app(
@@ -53,8 +53,8 @@ def check_app(
     ignore: Collection[str] = (),
     timeout: float = LIMIT,
     factory: bool = False,
-    tell: Tell = lambda *_: None,
-    tick: Tick = lambda *_: None,
+    on_case: OnCase = lambda *_: None,
+    on_wait: OnWait = lambda *_: None,
 ) -> Report:
     """Check an application, and return the report.
 
@@ -65,8 +65,8 @@ def check_app(
     With `factory` a call of `app` makes the application.  Raises Unchecked for an unknown
     specification, case or rule.
     """
-    job = Job("application", app, known_spec(spec), factory, timeout)
-    return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
+    job = Job("application", app, known_spec(spec), timeout, factory)
+    return _check(job, only, ignore, strict=strict, on_case=on_case, on_wait=on_wait)
 
 
 def check_middleware(
@@ -77,8 +77,8 @@ def check_middleware(
     only: Collection[str] = (),
     ignore: Collection[str] = (),
     timeout: float = LIMIT,
-    tell: Tell = lambda *_: None,
-    tick: Tick = lambda *_: None,
+    on_case: OnCase = lambda *_: None,
+    on_wait: OnWait = lambda *_: None,
 ) -> Report:
     """Check middleware, and return the report.
 
@@ -86,8 +86,8 @@ def check_middleware(
     between an application and a server of the suite, which compares what one of them sends with
     what the other receives.  The other arguments are those of `check_app`.
     """
-    job = Job("middleware", wrap, known_spec(spec), limit=timeout)
-    return _check(job, only, ignore, strict=strict, tell=tell, tick=tick)
+    job = Job("middleware", wrap, known_spec(spec), timeout)
+    return _check(job, only, ignore, strict=strict, on_case=on_case, on_wait=on_wait)
 
 
 def cases_for(role: str, spec: str) -> dict[str, Case]:
@@ -103,8 +103,8 @@ def _check(
     ignore: Collection[str],
     *,
     strict: bool,
-    tell: Tell,
-    tick: Tick,
+    on_case: OnCase,
+    on_wait: OnWait,
 ) -> Report:
     known = cases_for(job.role, job.spec)
     for name in only:
@@ -114,8 +114,8 @@ def _check(
     chosen = {name: known[name] for name in known if name in (only or known)}
     report = Report(job.name, job.spec, role=job.role, strict=strict)
     try:
-        with _playing(job, tick) as play:
-            results = _results(job, chosen, play, tell)
+        with _playing(job, on_wait) as play:
+            results = _results(job, chosen, play, on_case)
     except NotFound as error:
         return replace(report, obstacle=error.fact)
     first = results[FIRST[job.role]]
@@ -133,17 +133,19 @@ def _check(
 
 
 @contextmanager
-def _playing(job: Job, tick: Tick) -> Iterator[Play]:
+def _playing(job: Job, on_wait: OnWait) -> Iterator[Play]:
     """Yield what plays cases; raise NotFound if there is no subject."""
     if isinstance(job.subject, str):
         with process.Host(job) as host:
-            yield partial(host.play, tick=tick)
+            yield partial(host.play, on_wait=on_wait)
     else:
         job.find()
         yield partial(process.play_all, job)
 
 
-def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> dict[str, Result]:
+def _results(
+    job: Job, chosen: Mapping[str, Case], play: Play, on_case: OnCase
+) -> dict[str, Result]:
     """Play the first case, and then the others that apply; in doubt a case is played again."""
     name = FIRST[job.role]
     first = next(play([name], 1))
@@ -156,7 +158,7 @@ def _results(job: Job, chosen: Mapping[str, Case], play: Play, tell: Tell) -> di
     for played in play(others, at_once) if others else ():
         results[played.case] = played
         found = [*_findings(job, chosen[played.case], results, first.seen)]
-        tell(played.case, found)
+        on_case(played.case, found)
         if job.role == "application" and _is_doubtful(played.seen, found):
             doubtful.append(played.case)
     return results | {name: next(play([name], 1)) for name in doubtful}

@@ -23,7 +23,7 @@ from lifespec.testing import facts
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["Given", "find", "running", "unrun"]
+__all__ = ["Registered", "find", "running", "unrun"]
 
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
@@ -33,7 +33,7 @@ FRAMEWORKS = ("starlette", "fastapi")  # their own functions wrap those of autho
 MODULES = 300  # of an author: more are not read
 
 
-class Given(NamedTuple):
+class Registered(NamedTuple):
     """An object that a framework was given: name, object, code, place, and the receiver."""
 
     name: str
@@ -43,20 +43,20 @@ class Given(NamedTuple):
     receiver: str
 
 
-def find() -> list[Given]:
+def find() -> list[Registered]:
     """Return the lifespans that the author's modules give to a framework."""
     files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
     own = [(module, Path(file)) for module, file in files if file and facts.is_own(file)]
-    found: list[Given] = []
+    found: list[Registered] = []
     for module, path in own[:MODULES]:
         with suppress(OSError, SyntaxError, ValueError):
             source = path.read_text("utf-8")
             if any(word in source for word in WORDS):
-                found += _given(module, ast.parse(source))
+                found += _registered(module, ast.parse(source))
     return [*found, *_of_routers()]
 
 
-def _given(module: ModuleType, tree: ast.AST) -> Iterator[Given]:
+def _registered(module: ModuleType, tree: ast.AST) -> Iterator[Registered]:
     """Yield what the source of a module gives."""
     for value, receiver in (each for node in ast.walk(tree) for each in _handovers(node)):
         for each in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
@@ -87,7 +87,7 @@ def _handovers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                 yield node.value, receiver
 
 
-def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Given]:
+def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Registered]:
     """Yield the object that an expression names, if it is known by a name."""
     called = isinstance(value, ast.Call)
     name = ast.unparse(value.func if isinstance(value, ast.Call) else value)
@@ -100,7 +100,7 @@ def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Gi
     if code and facts.is_own(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
     if code or not callable(found):
-        yield Given(name, found, code, facts.Place.at(name, file, line), receiver)
+        yield Registered(name, found, code, facts.Place.at(name, file, line), receiver)
 
 
 def _code(found: Any) -> CodeType | None:
@@ -113,7 +113,7 @@ def _code(found: Any) -> CodeType | None:
     return next((each.__code__ for each in methods if isinstance(each, FunctionType)), None)
 
 
-def _of_routers() -> Iterator[Given]:
+def _of_routers() -> Iterator[Registered]:
     """Yield what the routers of Starlette have from a library, such as a server that is mounted."""
     routing = sys.modules.get("starlette.routing")
     if routing is None:
@@ -125,10 +125,10 @@ def _of_routers() -> Iterator[Given]:
         if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
             function = code.co_qualname.rpartition("<locals>.")[2]
             where = facts.Place(function, "/".join(package[-2:]), code.co_firstlineno)
-            yield Given(name, router, code, where, f"{type(router).__name__} of {name}")
+            yield Registered(name, router, code, where, f"{type(router).__name__} of {name}")
 
 
-def unrun(found: Collection[Given], ran: Collection[CodeType]) -> Iterator[Fact]:
+def unrun(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:
     """Yield those of which no code ran, and those that cannot be called."""
     for each in {each.name: each for each in found}.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}

@@ -79,7 +79,7 @@ class Seen:
     reaction: str = ""
     ended: str = ""  # how the call ended: returned, raised, exited, cancelled
     received: bool = False  # at least one event
-    asked: bool = False  # lifespan.shutdown was sent to it
+    shutdown_sent: bool = False  # lifespan.shutdown was sent to it
     obeyed: bool = True  # it ended in time when it was cancelled
     waited: str = ""
     doing: str = ""
@@ -218,7 +218,7 @@ class Call:
             return False
         event = action.event
         if event["type"] == "lifespan.shutdown":
-            self.seen.asked, self.phase_began = True, time.monotonic()
+            self.seen.shutdown_sent, self.phase_began = True, time.monotonic()
             self.mark("stopping")
             died = self.loop.died()
             self.seen.died = [fact("died", task=task, error=error.fact()) for task, error in died]
@@ -252,7 +252,7 @@ class Call:
             seen.reaction = "silent"
         answer = "silent" if silent else "hung"
         seen.startup = seen.startup or answer
-        if seen.asked:
+        if seen.shutdown_sent:
             seen.shutdown = seen.shutdown or answer
 
     async def wait(self, action: Action) -> bool:
@@ -440,7 +440,7 @@ class Call:
         if not self.is_late():
             seen.startup = seen.startup or how
             if seen.startup == "complete":
-                seen.shutdown = seen.shutdown or (how if seen.asked else f"{how} early")
+                seen.shutdown = seen.shutdown or (how if seen.shutdown_sent else f"{how} early")
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":

@@ -116,11 +116,11 @@ class Host:
         self,
         names: Sequence[str],
         at_once: int,
-        tick: Callable[[str, float], object] = lambda *_: None,
+        on_wait: Callable[[str, float], object] = lambda *_: None,
     ) -> Iterator[Result]:
         """Play cases, so many side by side, and yield each when it is over.
 
-        `tick` is called each second with the name of a case and how long that has been played.
+        `on_wait` is called each second with the name of a case and how long that has been played.
         """
         self.connection.send((names, at_once))
         waiting, began = [*names], time.monotonic()
@@ -130,7 +130,7 @@ class Host:
                 waiting.remove(played.case)
                 yield played
             else:
-                tick(waiting[0], time.monotonic() - began)
+                on_wait(waiting[0], time.monotonic() - began)
 
 
 def main(number: int) -> None:
@@ -240,11 +240,13 @@ class _Process:
             frames, answer = _frames(stack), "hung"
             seen.stack = tuple(_own_places(frames))
             seen.doing = "starved" if stack and not frames else "blocked"
-            seen.waited = "shutdown" if seen.asked else "serving" if seen.startup else "startup"
+            seen.waited = (
+                "shutdown" if seen.shutdown_sent else "serving" if seen.startup else "startup"
+            )
         if not seen.startup:
             seen.startup = answer
         elif seen.startup == "complete" and not seen.shutdown:
-            seen.shutdown = answer if seen.asked else f"{answer} early"
+            seen.shutdown = answer if seen.shutdown_sent else f"{answer} early"
 
     def end(self) -> None:
         """End the process and what it has started."""

@@ -38,8 +38,8 @@ class Job(NamedTuple):
     role: Role
     subject: Any
     spec: str
+    limit: float
     factory: bool = False
-    limit: float = 30.0
 
     @property
     def name(self) -> str:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lifespec.conformance.cases import Case, Expectation
     from lifespec.conformance.server.play import Line
 
-    Tell = Callable[[str, Sequence[Finding]], object]
+    OnCase = Callable[[str, Sequence[Finding]], object]
 
 __all__ = ["Target", "check", "check_server", "chosen"]
 
@@ -117,7 +117,7 @@ def check_server(
     slow: bool = False,
     workers: str = "",
     timeout: float = TIMEOUT,
-    tell: Tell = lambda *_: None,
+    on_case: OnCase = lambda *_: None,
 ) -> Report:
     """Check a server that a command starts, and return the report.
 
@@ -133,7 +133,9 @@ def check_server(
         raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
     words = _split(command) if isinstance(command, str) else command
     _split(workers)
-    report = check(Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), tell)
+    report = check(
+        Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), on_case
+    )
     return replace(report.without(ignored), strict=strict)
 
 
@@ -145,7 +147,7 @@ def _split(text: str) -> list[str]:
         raise Unchecked(fact("bad-arguments", text=text, error=str(error))) from None
 
 
-def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) -> Report:
+def check(target: Target, only: Sequence[Case], on_case: OnCase = lambda *_: None) -> Report:
     """Check a server, and return the report; raise Unchecked if that is not possible.
 
     The first of all cases shows whether the server can be checked, and is played even if it is not
@@ -154,7 +156,7 @@ def check(target: Target, only: Sequence[Case], tell: Tell = lambda *_: None) ->
     for place in ("{app}", "{port}"):
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
-    played = _Check(target, tell)
+    played = _Check(target, on_case)
     found = played.run(only)
     left_out = () if played.obstacle else _left_out(target, only)
     return Report(
@@ -182,8 +184,8 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
 class _Check:
     """One check: the first case alone, and the others side by side."""
 
-    def __init__(self, target: Target, tell: Tell) -> None:
-        self.target, self.spec, self.tell = target, target.spec, tell
+    def __init__(self, target: Target, on_case: OnCase) -> None:
+        self.target, self.spec, self.on_case = target, target.spec, on_case
         self.cancelled = threading.Event()
         self.obstacle: Fact | None = None
         self.times: dict[str, float] = {}
@@ -192,7 +194,7 @@ class _Check:
         """Play the cases, and return the findings of each."""
         first = chosen()[0]
         others = sorted((case for case in only if case != first), key=_may_wait, reverse=True)
-        found = {first.name: self.timed(self.play_first, first, tell=first in only)}
+        found = {first.name: self.timed(self.play_first, first, notify=first in only)}
         if self.obstacle:
             return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -204,14 +206,14 @@ class _Check:
                 pool.shutdown(cancel_futures=True)
 
     def timed(
-        self, play: Callable[[Case], list[Finding]], case: Case, *, tell: bool = True
+        self, play: Callable[[Case], list[Finding]], case: Case, *, notify: bool = True
     ) -> list[Finding]:
         """Play a case, and note how long it takes."""
         began = time.monotonic()
         found = play(case)
         self.times[case.name] = time.monotonic() - began
-        if tell:
-            self.tell(case.name, found)
+        if notify:
+            self.on_case(case.name, found)
         return found
 
     def play_first(self, case: Case) -> list[Finding]:
