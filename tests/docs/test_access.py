@@ -88,7 +88,7 @@ def tab_to(browser: Browser, selector: str, most: int = 300) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("page", ["index", "startup", "server-compatibility", "search"])
+@pytest.mark.parametrize("page", ["index", "protocol", "server-compatibility", "search"])
 def test_what_has_the_focus_is_seen(browser: Browser, address: str, page: str, width: int) -> None:
     """At the first hundred stops, none of which lies outside the window."""
     browser.width(width)
@@ -111,6 +111,17 @@ def test_a_slash_leads_to_the_search(browser: Browser, address: str, width: int)
     browser.press("/")
     assert browser.run(f"{FOCUSED}.value") == "/"
     browser.width(1280)
+
+
+def test_a_group_of_the_navigation_unfolds_by_the_keyboard(browser: Browser, address: str) -> None:
+    browser.width(1280)
+    browser.open(f"{address}/en/protocol.html")
+    tab_to(browser, ".sidebar-tree details:not([open]) > summary")
+    hidden = f"{FOCUSED}.parentElement.querySelector('a')"
+    assert not browser.run(f"{hidden}.checkVisibility()")
+    browser.press("Enter")
+    browser.press("Tab")
+    assert browser.run(f"{FOCUSED}.matches('.sidebar-tree details a')")
 
 
 @pytest.mark.parametrize(

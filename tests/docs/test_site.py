@@ -122,6 +122,20 @@ def test_a_link_to_a_rule_or_a_case_is_not_below_the_header_of_a_phone(
     browser.width(1280)
 
 
+def test_the_navigation_is_folded_but_for_the_group_of_the_page(
+    pages: dict[str, BeautifulSoup],
+) -> None:
+    """A page that is in no group unfolds the one whose table leads to it; the search, none."""
+    for name, page in pages.items():
+        groups = page.select(".sidebar-tree > details")
+        unfolded = [group for group in groups if group.has_attr("open")]
+        links = {str(link["href"]) for group in unfolded for link in group.select("a")}
+        folder, *more = name.split("/")[1:]
+        here = f"../{folder.removesuffix('s')}-compatibility.html" if more else "#"
+        assert len(groups) == 9, name
+        assert (len(unfolded), here in links) == (1, True) or name.endswith("/search.html"), name
+
+
 @looked_at
 def test_a_program_can_be_copied_from_a_page_on_disk(browser: Browser, site: Path) -> None:
     browser.open(f"{site.as_uri()}/zh-cn/index.html")

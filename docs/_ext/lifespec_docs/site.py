@@ -22,7 +22,6 @@ LABELS = (  # of the theme, which it does not translate
     "Toggle Light / Dark / Auto color theme",
 )
 MENDED = {  # attributes for screen readers that the theme's markup lacks
-    'role="heading"': 'role="heading" aria-level="2"',
     '<aside class="sidebar-drawer"': '<aside class="sidebar-drawer" aria-label="{Site navigation}"',
     '<aside class="toc-drawer': '<aside aria-label="{On this page}" class="toc-drawer',
 }

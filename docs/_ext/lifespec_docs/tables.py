@@ -34,6 +34,7 @@ __all__ = ["Markdown", "TableDirective", "code", "environment", "prose", "setup"
 
 TEMPLATES = ROOT / "docs" / "_templates" / "records"
 DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml")  # what views read
+WORDS = ("macros", "words")  # templates that others import
 PIPE = "\ue07c"  # replaces a pipe in a literal, which would end the cell
 SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$&~#!])")
 
@@ -136,7 +137,7 @@ class TableDirective(SphinxDirective):
         except ValueError as error:
             raise self.error(str(error)) from error
         words = translations(self.env)
-        for pattern in (*DATA, f"docs/_templates/records/{name}.md"):
+        for pattern in (*DATA, *(f"docs/_templates/records/{each}.md" for each in (name, *WORDS))):
             for path in ROOT.glob(pattern):
                 self.env.note_dependency(path)
         try:
