@@ -40,10 +40,6 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 
 
-def test_each_program_is_a_report() -> None:
-    assert {path.stem for path in PROGRAMS.glob("*.py")} == {*REPORTS}
-
-
 @pytest.mark.parametrize("name", REPORTS)
 def test_the_command_names_the_cause(name: str) -> None:
     status, sentences = REPORTS[name]
