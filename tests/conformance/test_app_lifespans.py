@@ -142,8 +142,7 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
-    found = lifespans.find([router, default])
-    found = [each for each in found if each.receiver == "Router of mcp"]
+    found = [x for x in lifespans.find([router, default]) if x.receiver == "Router of mcp"]
     assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
     assert not [each for each in lifespans.find(default) if each.receiver == "Router of mcp"]
     monkeypatch.delitem(sys.modules, "starlette.routing")
