@@ -7,6 +7,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
 from sphinx.locale import get_translation
 from sphinx.util import logging
 
@@ -106,6 +107,11 @@ def refuse_dead_links(
         logger.warning("The link #%s leads nowhere on this page.", name, location=pagename)
 
 
+def remove_page(app: Sphinx, _env: BuildEnvironment, pagename: str) -> None:
+    """Remove what was built of a page that is no more, or is built again."""
+    Path(app.outdir, f"{pagename}.html").unlink(missing_ok=True)
+
+
 def add_filter(app: Sphinx) -> None:
     """Offer `localized` to the templates, and leave the search to `search.py`."""
     if app.builder.format == "html":
@@ -119,5 +125,6 @@ def setup(app: Sphinx) -> None:
         app.add_config_value(f"site_{name}", "", rebuild="html", types=[str])
     app.connect("config-inited", set_addresses)
     app.connect("builder-inited", add_filter)
+    app.connect("env-purge-doc", remove_page)
     app.connect("html-page-context", add_context)
     app.connect("html-page-context", refuse_dead_links, priority=900)
