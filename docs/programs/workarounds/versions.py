@@ -24,7 +24,9 @@ async def shop(scope, receive, send):
     elif scope["type"] == "http":
         start = {"type": "http.response.start", "status": 200}
         await send({**start, "headers": []})
-        await send({"type": "http.response.body", "body": b"served"})
+        # quart's client needs more_body, which is optional
+        body = {"type": "http.response.body", "body": b"served"}
+        await send({**body, "more_body": False})
     else:
         raise NotImplementedError(scope["type"])
 
