@@ -136,28 +136,29 @@ def test_the_navigation_is_folded_but_for_the_group_of_the_page(
         assert (len(unfolded), here in links) == (1, True) or name.endswith("/search.html"), name
 
 
+def copied(browser: Browser, page: Path, program: str) -> str:
+    """Press the button of a program on a page on disk; return what it copies."""
+    browser.open(page.as_uri())
+    browser.run(f"""
+        navigator.clipboard.writeText = async (text) => {{ globalThis.taken = text; }};
+        document.querySelector("{program} .copybtn").click();
+    """)
+    text: str = browser.until("globalThis.taken")
+    return text
+
+
 @looked_at
 def test_a_program_can_be_copied_from_a_page_on_disk(browser: Browser, site: Path) -> None:
-    browser.open(f"{site.as_uri()}/zh-cn/index.html")
-    browser.run("""
-        navigator.clipboard.writeText = async (text) => { globalThis.taken = text; };
-        document.querySelector(".highlight-python .copybtn").click();
-    """)
-    copied = browser.until("globalThis.taken")
-    assert copied.startswith("from contextlib import asynccontextmanager\n")
+    text = copied(browser, site / "zh-cn/index.html", ".highlight-python")
+    assert text.startswith("from contextlib import asynccontextmanager\n")
     assert browser.run("document.querySelectorAll('.output .copybtn').length") == 0
 
 
 @looked_at
 def test_a_copied_program_has_what_it_needs(browser: Browser, site: Path) -> None:
-    browser.open(f"{site.as_uri()}/en/edge-cases.html")
-    browser.run("""
-        navigator.clipboard.writeText = async (text) => { globalThis.taken = text; };
-        document.querySelector(".needs-0 .copybtn").click();
-    """)
-    copied = browser.until("globalThis.taken")
-    assert "async def serve(app" in copied
-    compile(copied, "copied", "exec")
+    text = copied(browser, site / "en/edge-cases.html", ".needs-0")
+    assert "async def serve(app" in text
+    compile(text, "copied", "exec")
 
 
 @looked_at
