@@ -144,6 +144,7 @@ class Unspeakable(Exception):
         (None, OSError("no pool"), "no pool"),
         (None, OSError(), "OSError()"),
         (None, Unspeakable(), "Unspeakable object at"),
+        (None, asyncio.CancelledError(), r"^CancelledError\(\)$"),  # nobody cancelled its task
         ([], None, r"a lifespan context yields None or a mapping of state, not \[\]"),
         ({"pool": 1, "mail": 2}, None, r"yields state \(pool, mail\), and the server offers none"),
     ],
@@ -178,4 +179,29 @@ async def test_state_is_shared_and_a_double_callable_is_adapted(on: Any) -> None
         return instance
 
     async with on.Lifespan(double_to_single_callable(legacy)) as lifespan:
-        assert lifespan.state == {"pool": 1}
+        assert (lifespan.state, lifespan.supported) == ({"pool": 1}, True)
+
+
+@both
+async def test_a_server_that_cancels_gets_no_answer(on: Any) -> None:
+    sent: list[Any] = []
+    app = with_lifespan(respond, life(lambda: on.sleep(60)))
+    await on.cancelled(lambda: by_hand(app, sent), 1)
+    assert sent == []
+
+
+async def test_the_context_gets_the_application_and_that_all_requests() -> None:
+    calls: list[Any] = []
+
+    async def app(*call: Any) -> None:
+        calls.append(call)
+
+    @contextlib.asynccontextmanager
+    async def context(of: object) -> AsyncIterator[None]:
+        calls.append(of)
+        yield
+
+    wrapped = with_lifespan(app, context)
+    async with Lifespan(wrapped):
+        await wrapped({"type": "http"}, "receive", "send")  # type: ignore[arg-type]
+    assert calls == [app, ({"type": "http"}, "receive", "send")]

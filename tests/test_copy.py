@@ -83,3 +83,18 @@ def test_a_copy_of_sources_that_are_not_installed_says_its_licence(
     monkeypatch.setattr(metadata, "metadata", missing)
     docstring = cli.content("server").split(cli.END, 1)[0]
     assert docstring.endswith("into your project.\nSPDX-License-Identifier: 0BSD")
+
+
+def test_the_package_loads_the_standard_library_only_and_no_part_of_the_suite() -> None:
+    """So a server that imports it, and each run of pytest, waits for nothing else."""
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import lifespec.testing; print(*sys.modules)"
+    )
+    command = [PYTHON, "-I", "-S", "-c", program, str(SRC.parent)]
+    loaded = {*subprocess.check_output(command, text=True).split()}
+    assert {name.split(".")[0] for name in loaded} <= {
+        *sys.stdlib_module_names,
+        "__main__",
+        "lifespec",
+    }
+    assert "lifespec.conformance" not in loaded

@@ -102,6 +102,36 @@ async def test_log_raises(on: Any) -> None:
     assert lifespan.outcome == "unsupported"
 
 
+@both
+async def test_a_timeout_says_where_the_application_was(on: Any) -> None:
+    lifespan = on.Lifespan(on.says(60), startup_timeout=1)
+    with pytest.raises(
+        StartupTimeout, match=r"^The .* within 1 s: it had not received the event$"
+    ) as caught:
+        await lifespan.startup()
+    assert isinstance(caught.value.__cause__, on.Cancelled)
+    await lifespan.shutdown()  # there is none, as after each startup that failed
+
+
+@both
+async def test_crashed_as_it_started(on: Any) -> None:
+    """The server goes on at once; that the application is cancelled in the end is no error."""
+    lifespan = on.Lifespan(on.says(STARTED, NOT_STOPPED, 60), grace=1)
+    await lifespan.startup()
+    assert (lifespan.outcome, on.now()) == ("crashed", 0)
+    await lifespan.shutdown()
+    assert (lifespan.error, on.now()) == (None, 1)
+
+
+@both
+async def test_returned_while_running_is_no_shutdown_if_strict(on: Any) -> None:
+    lifespan = on.Lifespan(on.says(STARTED), strict=True)
+    await lifespan.startup()
+    await lifespan.wait_ended()
+    with pytest.raises(ShutdownFailed, match=r"^The application returned while the server was run"):
+        await lifespan.shutdown()
+
+
 # ---- the server is cancelled ----------------------------------------------------------------
 
 
@@ -255,7 +285,7 @@ async def test_refused(on: Any) -> None:
     """A type that cannot be looked up is refused; no text makes a failure undone."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        await send(STARTED)
+        await send(STARTED | {"message": 8})  # which no such event has
         with pytest.raises(ProtocolError, match=r"The application sent {'type': \[]} \[events-kn"):
             await send({"type": []})
         await send(NOT_STOPPED | {"message": 7})
@@ -358,13 +388,17 @@ async def test_a_timeout_without_end(on: Any, seconds: float) -> None:
 @both
 async def test_calls_out_of_order(on: Any) -> None:
     lifespan = on.Lifespan(on.correct)
-    with pytest.raises(RuntimeError, match=r"call startup\(\) before with_state"):
+    assert (lifespan.outcome, lifespan.supported) == (None, None)
+    versions = {"version": "3.0", "spec_version": "2.0"}
+    assert lifespan.scope == {"type": "lifespan", "asgi": versions, "state": {}}
+    with pytest.raises(RuntimeError, match=r"^call startup\(\) before with_state\(\)$"):
         lifespan.with_state({})
-    for call in lifespan.shutdown, lifespan.wait_ended:
-        with pytest.raises(RuntimeError, match=r"call startup\(\) before"):
+    instead = r"shutdown\(\); to stop startup\(\), cancel it"
+    for call, name in (lifespan.shutdown, instead), (lifespan.wait_ended, r"wait_ended\(\)"):
+        with pytest.raises(RuntimeError, match=rf"^call startup\(\) before {name}$"):
             await call()
     async with lifespan:
-        with pytest.raises(RuntimeError, match=r"startup\(\) was already called"):
+        with pytest.raises(RuntimeError, match=r"^startup\(\) was already called: create a new L"):
             await lifespan.startup()
 
 
@@ -408,7 +442,9 @@ def test_another_event_loop_is_refused() -> None:
     lifespan = Lifespan(OnAsyncio().correct)
     first.run_until_complete(lifespan.startup())
     for call in lifespan.shutdown, lifespan.wait_ended:
-        with pytest.raises(RuntimeError, match="another event loop"):
+        with pytest.raises(
+            RuntimeError, match=r"^startup\(\) was called in another event loop: stay in"
+        ):
             other.run_until_complete(call())
     first.run_until_complete(lifespan.shutdown())
     assert lifespan.outcome == "complete"

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from either import OnAsyncio
-from lifespec.server import Lifespan
+from lifespec.server import Lifespan, StartupTimeout
 from scripted import STARTED, STOPPED, says
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -129,7 +129,7 @@ def test_anyio_and_a_limit() -> None:
 
 
 @pytest.mark.parametrize(("alone", "outcome"), [(False, "cancelled"), (True, "unsupported")])
-async def test_cancelled_before_the_call_began(alone: bool, outcome: str) -> None:
+async def test_cancelled_before_the_call_began(logged: Any, alone: bool, outcome: str) -> None:
     """Nobody waits for its end; if somebody else cancelled the call alone, it has declined."""
     future = asyncio.get_running_loop().create_future()
     lifespan = Lifespan(lambda *_: future, grace=None)
@@ -140,6 +140,26 @@ async def test_cancelled_before_the_call_began(alone: bool, outcome: str) -> Non
     await asyncio.wait([server])
     assert (server.cancelled(), lifespan.outcome, lifespan.phase) == (not alone, outcome, "ended")
     assert isinstance(lifespan.error, asyncio.CancelledError) is alone
+    assert [level for level, *_ in logged()] == ["INFO", "ERROR"] * alone
+
+
+@pytest.mark.parametrize("seconds", [0, 60])
+async def test_no_event_comes_after_the_end_or_the_cancellation(seconds: float) -> None:
+    """Also not startup, which the application had not received."""
+    receivers: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(seconds)
+        receivers.append(asyncio.ensure_future(receive()))
+        if seconds:
+            await asyncio.sleep(0.5)
+
+    with contextlib.suppress(StartupTimeout):
+        await Lifespan(app, startup_timeout=1).startup()
+    await asyncio.sleep(9)
+    assert not receivers[0].done()
+    receivers[0].cancel()
 
 
 async def test_cancelled_and_raised() -> None:

@@ -4,8 +4,6 @@ Each command has a function that carries it out and returns the exit status.  Wh
 out raises Unchecked: a sentence on standard error, in the reader's language, and status 2.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import itertools
@@ -14,34 +12,31 @@ import shutil
 import signal
 import sys
 import threading
+from collections.abc import Iterator, Sequence
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifespec import conformance
 from lifespec.conformance import cases, explain
 from lifespec.conformance.app.check import LIMIT
+from lifespec.conformance.explain import WIDTH
 from lifespec.conformance.report import (
+    Finding,
+    Report,
     Unchecked,
     Verdict,
     as_json,
     as_junit,
-    fact,
     known_rule,
     version,
 )
 from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.server.play import TIMEOUT
 from lifespec.conformance.server.process import SIGNALLED, leaving_none
-from lifespec.conformance.text import WIDTH, Words, render
+from lifespec.conformance.text import Words, render
+from lifespec.testing.facts import fact
 from lifespec.validate import SPECS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from lifespec.conformance.report import Finding, Report
-
-__all__ = ["COPIES", "content", "main"]
 
 END = '\n"""\n'  # of the docstring of a module
 COPIES = {
@@ -70,8 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
     )
-    parser.add_argument("--version", action="store_true", help="show the version")
-    parser.set_defaults(run=_about, language=None)
+    about = f"lifespec {version() or '(not installed)'}"
+    parser.add_argument("--version", action="version", version=about, help="show the version")
+    parser.set_defaults(run=lambda _: _print(parser.format_help()), language=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     says = "check an application, middleware or a server"
     check = commands.add_parser("check", help=says, description=says.capitalize(), epilog=STATUS)
@@ -167,12 +163,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         why, status = fact("interrupted"), SIGNALLED + number
     sys.stderr.write(f"lifespec: {words.say(why).rstrip('.。')}\n")
     return status
-
-
-def _about(arguments: argparse.Namespace) -> int:
-    if arguments.version:
-        return _print(f"lifespec {version() or '(not installed)'}\n")
-    return _print(_parser().format_help())
 
 
 def _print(text: str) -> int:

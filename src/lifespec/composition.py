@@ -17,8 +17,6 @@ from typing import Any
 from lifespec.application import Application, Receive, Send, failure_message, receive_event
 from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
 
-__all__ = ["combine_lifespans", "lifespan_class"]
-
 
 def combine_lifespans(app: Application, *others: Application) -> Application:
     """Return `app` with the lifespans of the others added to its own.

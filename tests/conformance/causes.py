@@ -232,7 +232,7 @@ raises_late = reported(
     "Answer lifespan.startup.failed",
 )(says("receive", fail(OSError("no database"))))
 raises_on_the_scope = reported(
-    0, "does not support lifespan", "it raised AssertionError", "find the middleware"
+    0, "does not support lifespan", "it raised AssertionError", "called with every scope"
 )(says(fail(AssertionError())))
 wants_a_path = reported(0, "KeyError: 'path'", "Only requests have this key")(
     says(fail(KeyError("path")))

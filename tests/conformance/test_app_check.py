@@ -75,6 +75,7 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("shop:Shop.ap", "", "there is no ap in Shop: it has app"),
         ("shop:zzz", "", "there is no zzz in shop: name one that it has"),
         ("shop:number", "", "shop:number is 7, which cannot be called"),
+        ("shop:app", "async def f(): ...\napp = f()", "shop:app is a coroutine, because `f` is an"),
         ("shop:make", "", "it cannot be called with scope, receive and send"),
         (
             "shop:app",

@@ -9,13 +9,14 @@ from lifespec.conformance.app import judge
 from lifespec.conformance.app.play import Broken, Seen
 from lifespec.conformance.report import fact
 from lifespec.conformance.text import Words
-from lifespec.testing.facts import Error
+from lifespec.testing.facts import Error, Place
 from lifespec.testing.leftovers import Logged
 
 STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "received": True}
 STARTED |= {"ended": "returned"}
 
 
+ASYNC = "the asynchronous context manager protocol"
 KEY_ERROR = Error("KeyError", "'pool'", None, ("KeyError",), "'pool'")
 TASK = fact("task", name="`work`", place="shop.py:1")
 UNRUN = [fact("never-ran", receiver="App", place=str(number)) for number in range(5)]
@@ -89,6 +90,18 @@ def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
             ["no: the suite refused what it sent: 1 is no event"],
         ),
         (
+            Seen("raised", error=KEY_ERROR._replace(place=Place("f", "shop.py", 1))),
+            "change",
+            [("This code is called with every scope, not only with those of requests: middleware"
+              " passes the others on to the application before it does anything else. See"
+              ' "Write middleware".')],
+        ),
+        (
+            Seen(**STARTED, unrun=[fact("handler-ignored", receiver="app.on_event", place="x")]),
+            "change",
+            [('Move the code of the handlers into the lifespan. See "Migrate from `on_event`".')],
+        ),
+        (
             Seen("failed", caught=NOT_CALLABLE, unrun=[MODULE]),
             "change",
             [("life, which FastAPI was given as its lifespan, is no function: it is of the type"
@@ -100,8 +113,18 @@ def test_a_row_says_what_was_seen(seen: Seen, label: str, sentences: list[str]) 
     assert row_says(seen, label) == sentences
 
 
-def test_a_lifespan_that_ran_while_it_served_is_not_named() -> None:
+def test_a_lifespan_that_ran_while_it_served_or_had_no_time_to_run_is_not_named() -> None:
     assert row_says(Seen(**STARTED, unrun=UNRUN), "never ran", Seen(**STARTED)) == []
+    assert row_says(Seen("complete", "hung", unrun=UNRUN), "never ran") == []
+
+
+def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
+    error = Error("TypeError", "x", None, (), "takes 0 positional arguments but 1 was given")
+    seen = Seen("failed", caught=error, unrun=UNRUN[:1])
+    assert row_says(seen, "never ran") == ["0: it was given to App, and nothing ran it"]
+    assert "takes one argument" in " ".join(row_says(seen, "change"))
+    own = error._replace(place=Place("f", "shop.py", 1))  # another function is meant
+    assert judge.advice_on(own) is None
 
 
 @pytest.mark.parametrize(
@@ -110,7 +133,10 @@ def test_a_lifespan_that_ran_while_it_served_is_not_named() -> None:
         ("RuntimeError", "Attempted to exit cancel scope in a different task", "one task group"),
         ("RuntimeError", "Event loop is closed", "Create it in the lifespan, not at import"),
         ("RuntimeError", "Cannot add middleware after an application has", "Add middleware before"),
-        ("TypeError", "the asynchronous context manager protocol", "@contextlib.asynccontextm"),
+        ("TypeError", ASYNC, "@contextlib.asynccontextmanager"),
+        ("TypeError", f"'function' object does not support {ASYNC}", "not `lifespan=lifespan()`"),
+        ("TypeError", "'list' object is not iterable", "yields nothing, or a mapping"),
+        ("RuntimeError", "This event loop is already running", "await the coroutine"),
         ("RuntimeError", "generator didn't yield", "yield exactly once"),
         ("OSError", "[Errno 98] Address already in use", "Another process has this port"),
         ("ConnectionRefusedError", "x", "Start the service"),

@@ -112,6 +112,18 @@ def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
     assert [each.kind for each in lifespans.unrun(given, ran)] == ["given-no-lifespan"]
 
 
+@pytest.mark.parametrize(
+    ("lifespan", "kind"),
+    [("first", "handler-ignored"), ("None", "never-ran"), ("_DefaultLifespan()", "never-ran")],
+)
+def test_an_application_with_a_lifespan_runs_no_handlers(
+    found: Any, lifespan: str, kind: str
+) -> None:
+    source = f"class _DefaultLifespan: ...\napp.lifespan_context = {lifespan}\n"
+    given = found(f"{source}app.add_event_handler('startup', second)")
+    assert [each.kind for each in lifespans.unrun([given["second"]], set())] == [kind]
+
+
 @pytest.mark.parametrize("holds", [False, True])
 def test_an_application_of_another_module_counts_if_the_subject_holds_it(
     found: Any, *, holds: bool

@@ -41,8 +41,8 @@ def test_a_server_is_started_and_stopped() -> None:
         server.signal(signal.SIGTERM)  # the process has ended
         kinds = [line["kind"] for line in server.lines()]
         assert (kinds[0], kinds[-1]) == ("imported", "returned")
+        assert "Serving on" in server.output
     assert server.status == 0
-    assert "Serving on" in server.output
     assert not server.folder.exists()
 
 

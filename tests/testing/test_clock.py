@@ -1,7 +1,5 @@
 """What the virtual clock promises."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import inspect
@@ -10,16 +8,13 @@ import re
 import signal
 import threading
 import time
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from lifespec.testing import clock
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
 
 pytest_plugins = ("pytester",)
 

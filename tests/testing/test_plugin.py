@@ -1,11 +1,8 @@
 """What the pytest plugin does, with each plugin for async tests."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import trio  # noqa: F401  so that not every inner session imports it
@@ -13,10 +10,7 @@ import trio  # noqa: F401  so that not every inner session imports it
 import lifespec.conformance.app.check  # noqa: F401  the same
 from lifespec.testing import plugin
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Run = Callable[..., pytest.RunResult]
+Run = Callable[..., pytest.RunResult]
 
 pytest_plugins = ("pytester",)
 
@@ -167,25 +161,6 @@ async def test_shop(lifespan):
 
 
 # ---- pytest itself -----------------------------------------------------------------------------
-
-
-def test_a_run_without_the_fixture_loads_nothing(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import sys
-
-        def test_loaded():
-            ours = {name for name in sys.modules if name.startswith("lifespec.")}
-            assert ours == {f"lifespec.{name}" for name in ("lazy", "testing", "testing.plugin")}
-            # from Python 3.14 on pdb imports it, which pytest imports
-            assert "asyncio" not in sys.modules or sys.version_info >= (3, 14)
-        """
-    )
-    command = [sys.executable, "-m", "pytest", "-pno:asyncio", "-pno:anyio", "-pno:xdist"]
-    done = subprocess.run(
-        [*command, *PLUGIN, *QUIET], cwd=pytester.path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout
 
 
 def test_threads_that_are_left_behind_and_logged_errors_are_warned_of(run: Run) -> None:

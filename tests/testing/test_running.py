@@ -1,14 +1,13 @@
 """What is found about an application that is started for a test."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import sys
 import traceback
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import trio
@@ -18,9 +17,6 @@ from lifespec.testing import running
 from lifespec.testing.facts import short
 from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
 from scripted import NOT_STOPPED, STARTED, STOPPED, says
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 REQUEST = {"type": "http", "path": "/"}
 

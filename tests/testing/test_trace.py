@@ -1,17 +1,13 @@
 """What is recorded of a lifespan, and how it is drawn."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 
 from lifespec.testing import clock, trace
 from lifespec.testing.trace import Entry, sequence
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 LIFESPAN = {"type": "lifespan"}
 STARTUP = {"type": "lifespan.startup"}

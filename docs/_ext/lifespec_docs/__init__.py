@@ -1,13 +1,6 @@
 """Sphinx extension of this documentation: what its pages draw, and what surrounds them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-__all__ = ["setup"]
+from sphinx.application import Sphinx
 
 EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "words")
 

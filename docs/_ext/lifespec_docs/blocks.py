@@ -5,32 +5,23 @@
 with programs offers them as one file, and a copy of one takes along those that define its names.
 """
 
-from __future__ import annotations
-
 import ast
 import symtable
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.directives.code import LiteralInclude
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 from lifespec_pages import page
-from lifespec_pages.block import TRACEBACK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sphinx.application import Sphinx
-    from sphinx.writers.html5 import HTML5Translator
-
-    from lifespec_pages.block import Block
-
-__all__ = ["folded_node", "joined", "programs", "setup", "summary_node"]
+from lifespec_pages.block import TRACEBACK, Block
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
 HELPERS = "contributing.html#prove"

@@ -14,14 +14,14 @@ The programs of a case are the blocks below it, up to the next case or the end o
 facts. Other pages lead to a case by its name: {ref}`it crashes <decision-crashes>`.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -31,14 +31,7 @@ from lifespec_docs.rules import refer
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
-    from sphinx.application import Sphinx
-
-    Translate = Callable[[str], str]
-
-__all__ = ["DecisionDirective", "DecisionsDirective", "authority", "facts_of", "setup"]
+Translate = Callable[[str], str]
 
 logger = logging.getLogger(__name__)
 FACTS = {

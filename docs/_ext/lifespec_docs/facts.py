@@ -13,23 +13,16 @@ seen state state-untouched fail   the measured servers with this verdict on a ru
 python oldest                     the oldest version of Python that is supported
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from lifespec import Lifespan, validate
 from lifespec_docs.views.records import read as record
 from lifespec_docs.words import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["facts"]
 
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
 CONSTANTS = {

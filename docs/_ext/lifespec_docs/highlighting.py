@@ -1,7 +1,5 @@
 """The colours of code, on light and on dark pages: few, calm, and dark enough to read."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pygments.style import Style  # type: ignore[import-untyped]
@@ -16,8 +14,6 @@ from pygments.token import (  # type: ignore[import-untyped]
     Token,
     _TokenType,
 )
-
-__all__ = ["Dark", "Light"]
 
 
 def _styles(**ink: str) -> dict[_TokenType, str]:

@@ -4,15 +4,19 @@ An unknown rule, a rule on another page than rules.toml says, and a rule on no p
 with file and line.
 """
 
-from __future__ import annotations
-
 import functools
 import tomllib
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, ClassVar, cast
 
 from docutils import nodes
+from docutils.nodes import Element
 from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+from sphinx.builders import Builder
 from sphinx.domains import Domain, ObjType
+from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.nodes import make_refnode
@@ -27,18 +31,7 @@ from lifespec_docs.views.records import read as record
 from lifespec_docs.words import ROOT, translations
 from lifespec_docs.words import mark as _
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
-
-    from docutils.nodes import Element
-    from sphinx.application import Sphinx
-    from sphinx.builders import Builder
-    from sphinx.environment import BuildEnvironment
-
-    Translate = Callable[[str], str]
-
-__all__ = ["RuleDirective", "RuleDomain", "refer", "setup"]
+Translate = Callable[[str], str]
 
 logger = logging.getLogger(__name__)
 DATA = (

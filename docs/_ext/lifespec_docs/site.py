@@ -13,8 +13,6 @@ from sphinx.util import logging
 
 from lifespec_docs.words import translations
 
-__all__ = ["LANGUAGES", "alternates", "localized", "setup"]
-
 # Sphinx's name of a language: the folder of its pages, its tag, its own name
 LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
 LABELS = (  # of the theme, which it does not translate

@@ -10,27 +10,20 @@ which pages can refer (`{#` opens a comment of Jinja). The class `stub` makes th
 a table a head. A template with headings is the last of its section.
 """
 
-from __future__ import annotations
-
+import gettext
 import re
 import shlex
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable
+from typing import Any, ClassVar
 
 from docutils import nodes
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
 from markupsafe import Markup
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.views import tables as views_by_name
 from lifespec_docs.words import ROOT, translations
-
-if TYPE_CHECKING:
-    import gettext
-    from collections.abc import Iterable
-
-    from sphinx.application import Sphinx
-
-__all__ = ["Markdown", "TableDirective", "code", "environment", "prose", "setup"]
 
 TEMPLATES = ROOT / "docs" / "_templates" / "records"
 DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml")  # what views read

@@ -5,26 +5,19 @@ The translations stand in `locales/<language>/LC_MESSAGES/lifespec.po`; those of
 verdicts are in the package. The types on API pages are not translated.
 """
 
-from __future__ import annotations
-
 import gettext
 import io
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
-
-__all__ = ["ROOT", "catalogs", "mark", "setup", "translations"]
 
 TYPES = (":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[")  # the second is conf.py's
 ROOT = Path(__file__).resolve().parents[3]

@@ -1,10 +1,6 @@
 """A block of a page that runs, as the page has it; `page` finds them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-
-__all__ = ["TRACEBACK", "Block"]
 
 TRACEBACK = "Traceback (most recent call last):"  # the line from which an output shows an exception
 

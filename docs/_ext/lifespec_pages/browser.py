@@ -1,25 +1,18 @@
 """Run the programs of a page in a reader's browser, where Pyodide imports this module."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import json
 import linecache
 import traceback
+from collections.abc import Callable
 from contextlib import redirect_stderr
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from lifespec_pages.block import Block
 from lifespec_pages.runner import BlockFailed, OutputDiffers
 from lifespec_pages.runner import run as run_block
 from lifespec_pages.sandbox import Namespace
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-__all__ = ["run"]
 
 NAME = "program "  # what tracebacks call a program, before its number
 

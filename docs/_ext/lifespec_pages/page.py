@@ -16,28 +16,20 @@ below that contains what a `sh` block prints in a Chinese locale. A `{check}` bl
 statement above it, see `prelude`.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from mdit_py_plugins.attrs import attrs_block_plugin
 from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.front_matter import front_matter_plugin
 
 from lifespec_pages.block import Block
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from markdown_it.token import Token
-
-__all__ = ["Block", "PageError", "blocks"]
 
 SUFFIXES = {"python": "py", "perl": "pl"}  # of other languages: the language itself
 SHOWN_ONLY = {"json", "sh", "toml", "yaml"}
@@ -98,7 +90,7 @@ class _Fence:
     content: str
     classes: tuple[str, ...]
     end: int
-    above: _Fence | None
+    above: "_Fence | None"
 
 
 def _fences(tokens: Sequence[Token], first: int) -> Iterator[_Fence]:

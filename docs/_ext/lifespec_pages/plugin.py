@@ -4,34 +4,23 @@ pytest docs/timeouts.md::53 runs the block that begins in line 53, after those t
 pytest docs --update writes new outputs into the pages and leaves the checks as they are.
 """
 
-from __future__ import annotations
-
+import ast
 import gc
 import os
 import signal
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from _pytest.assertion.rewrite import rewrite_asserts
 
+from lifespec_pages.block import Block
 from lifespec_pages.page import PageError, blocks
 from lifespec_pages.prelude import CheckFailed
 from lifespec_pages.runner import BlockFailed, Difference, OutputDiffers, run
 from lifespec_pages.sandbox import Namespace, lacking
-
-if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterator
-
-    from lifespec_pages.block import Block
-
-__all__ = [
-    "pytest_addoption",
-    "pytest_collect_file",
-    "pytest_configure",
-]
 
 MOST_SECONDS = 600  # of a block, on a busy machine
 NEW_OUTPUT = "new output"  # of a report: the page, and lines that replace others

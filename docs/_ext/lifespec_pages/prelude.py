@@ -23,8 +23,6 @@ They are the same on asyncio and on trio, with a virtual clock:
     record("frameworks")                    a record of docs/matrix
 """
 
-from __future__ import annotations
-
 import ast
 import builtins
 import inspect
@@ -32,24 +30,19 @@ import json
 import logging
 import re
 import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from importlib import import_module
 from itertools import takewhile
 from logging.handlers import BufferingHandler
 from pathlib import Path
-from types import FunctionType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import CodeType, FunctionType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import lifespec
 from lifespec.testing import clock, trace
 from lifespec_pages.sandbox import run_process
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import CodeType
-
-__all__ = ["CheckFailed", "prove", "traced"]
 
 SERVERS = {"asyncio": "lifespec.server", "trio": "lifespec.server_trio"}
 CANCELLED = {"asyncio": "CancelledError", "trio": "Cancelled"}

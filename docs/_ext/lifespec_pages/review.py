@@ -3,22 +3,16 @@
 python -m lifespec_pages.review [REVISION]     from git alone; the revision is main if none is given
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from markdown_it.token import Token
 
 from lifespec_pages.page import PARSER
-
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-__all__ = ["evidence", "main"]
 
 RULES = "src/lifespec/conformance/data/rules.toml"
 RULE = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)")

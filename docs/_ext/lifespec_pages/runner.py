@@ -5,34 +5,26 @@ process in real time. The frames of a traceback are not compared, and its except
 without the module.
 """
 
-from __future__ import annotations
-
 import ast
 import asyncio
 import inspect
 import re
 import sys
 import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import ndiff
 from itertools import zip_longest
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from lifespec import server
-from lifespec_pages.block import TRACEBACK
+from lifespec.testing import VirtualLoop
+from lifespec_pages.block import TRACEBACK, Block
 from lifespec_pages.prelude import SERVERS, CheckFailed, prove, traced
 from lifespec_pages.sandbox import Namespace, Timeout, limited, run_process
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from lifespec.testing import clock
-    from lifespec_pages.block import Block
-
-    Rewrite = Callable[[ast.Module, str], object]
-
-__all__ = ["BlockFailed", "Difference", "OutputDiffers", "run"]
+Rewrite = Callable[[ast.Module, str], object]
 
 LIMIT, PROCESS_LIMIT = 60.0, 120.0  # seconds that a block may take on a busy machine
 ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
@@ -200,7 +192,7 @@ async def _statement(code: CodeType, names: dict[str, Any]) -> None:
         if inspect.iscoroutine(value):
             await value
     finally:
-        await cast("clock.VirtualLoop", asyncio.get_running_loop()).settle()
+        await cast(VirtualLoop, asyncio.get_running_loop()).settle()
 
 
 def _statements(block: Block) -> list[tuple[int, str, str | None]]:

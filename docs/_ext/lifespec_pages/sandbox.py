@@ -1,7 +1,5 @@
 """Where a block runs: in this process as the main program, or in a process of its own."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 import logging
@@ -13,20 +11,16 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from unittest.mock import patch
 
 from lifespec import server
 from lifespec.testing import clock
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-__all__ = ["LOUD", "Namespace", "Process", "Timeout", "lacking", "limited", "plain", "run_process"]
 
 Settings = tuple[int, list[logging.Handler], list[Any], bool, bool]
 FRESH: Settings = (logging.NOTSET, [], [], True, False)

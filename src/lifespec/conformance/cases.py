@@ -5,41 +5,18 @@ expectations.  A page is drawn from them, for authors of runners in other langua
 tests/conformance/test_cases.py holds the cases to the format.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re
 import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import data
 from lifespec.validate import SPECS, lifespan_scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-__all__ = [
-    "COURSE",
-    "MEANWHILE",
-    "ROLES",
-    "SERVER",
-    "Action",
-    "Case",
-    "Expectation",
-    "Phrase",
-    "Role",
-    "Verb",
-    "action",
-    "expected",
-    "load",
-    "read",
-    "scope_of",
-    "vocabulary",
-]
 
 Role = Literal["server", "application", "middleware"]
 ROLES: tuple[Role, ...] = get_args(Role)

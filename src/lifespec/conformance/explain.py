@@ -1,23 +1,14 @@
 """The rules as a terminal shows them, in the reader's language."""
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import distributions
-from typing import TYPE_CHECKING
 
-from lifespec.conformance.rules import heading, names, sources
+from lifespec.conformance.rules import Rule, heading, names, sources
 from lifespec.conformance.words import translator
 from lifespec.validate import SPECS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lifespec.conformance.rules import Rule
-
-__all__ = ["FOLDERS", "address", "base", "columns", "language", "lines", "site", "wrapped"]
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80

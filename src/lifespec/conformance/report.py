@@ -4,43 +4,26 @@ A fact is a kind and its parts.  `text` has the sentence of each kind in every l
 nothing here has a sentence, and programs need not read one.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
 from importlib.metadata import distributions
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 from xml.etree import ElementTree as ET
 
-from lifespec.conformance.cases import Role, expected
+from lifespec.conformance.cases import Case, Expectation, Role, expected
 from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.words import printable
-from lifespec.testing.facts import Fact
+from lifespec.testing.facts import Fact, fact
+from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+Say = Callable[["Fact"], str]
 
-    from lifespec.conformance.cases import Case, Expectation
-    from lifespec.testing.trace import Entry
-
-    Say = Callable[["Fact"], str]
-
-__all__ = ["Fact", "Finding", "Outcome", "Report", "Row", "Unchecked", "Verdict", "as_json"]
-__all__ += [
-    "as_junit",
-    "fact",
-    "finding",
-    "known_rule",
-    "known_spec",
-    "skipped",
-    "unknown",
-    "version",
-]
 
 FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
@@ -60,14 +43,9 @@ class Verdict(StrEnum):
     SKIP = "skip"
 
     @classmethod
-    def of(cls, verdicts: Iterable[Verdict]) -> Verdict:
+    def of(cls, verdicts: Iterable[Self]) -> Self:
         """Return the verdict that counts for a rule, of those in its cases."""
         return min(verdicts, key=[*cls].index, default=cls.SKIP)
-
-
-def fact(kind: str, /, **parts: Any) -> Fact:
-    """Return a fact of this kind with these parts."""
-    return Fact(kind, parts)
 
 
 class Unchecked(Exception):
@@ -237,7 +215,7 @@ class Report:
         """Count the rules by verdict."""
         return Counter(self.verdicts().values())
 
-    def without(self, ignored: Collection[str]) -> Report:
+    def without(self, ignored: Collection[str]) -> Self:
         """Return the report without these rules."""
         kept = tuple(each for each in self.findings if each.rule not in ignored)
         return replace(self, findings=kept)

@@ -5,38 +5,17 @@ sentence contains its level as `{must}`, which is filled by the level of the spe
 sentence is written once.
 """
 
-from __future__ import annotations
-
 import functools
 import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from lifespec.conformance.words import data
 from lifespec.conformance.words import mark as _
 from lifespec.validate import SPECS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
-
-    Translate = Callable[[str], str]
-
-__all__ = [
-    "BEHAVIOUR",
-    "LEVELS",
-    "MAIN",
-    "NEWEST",
-    "STAGES",
-    "Rule",
-    "Source",
-    "heading",
-    "names",
-    "read",
-    "rules",
-    "sources",
-    "specs_of",
-]
+Translate = Callable[[str], str]
 
 MAIN = "asgi 2.0"  # the specification whose words the sentences use
 NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family

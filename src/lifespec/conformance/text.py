@@ -3,27 +3,22 @@
 `data/sentences.toml` has the sentence of each kind of fact, and `Words` puts the parts into it.
 """
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifespec.conformance.cases import COURSE, vocabulary
 from lifespec.conformance.explain import WIDTH, address, base, columns, wrapped
-from lifespec.conformance.report import Fact, Finding, Report, Verdict, fact
+from lifespec.conformance.report import Finding, Report, Verdict
 from lifespec.conformance.rules import names, rules
 from lifespec.conformance.words import data, printable, translator
 from lifespec.testing import facts
+from lifespec.testing.facts import Fact, fact
 from lifespec.testing.trace import sequence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-__all__ = ["WIDTH", "Words", "render", "sentences"]
 
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = dict(zip(Verdict, ("1;31", "33", "32", "36", "2"), strict=True))
@@ -46,12 +41,14 @@ class Words:
     def __init__(self, language: str = "en", spec: str = "asgi 2.0") -> None:
         self.language, self.spec, self.translate = language, spec, translator(language)
         self.title = names([spec], self.translate)
+        named = (kind for kind in sentences() if kind.startswith("page-"))
+        self.pages = {kind: self.translate(sentences()[kind]) for kind in named}
 
     def say(self, fact: Fact) -> str:
         """Return the sentence of a fact."""
         template = sentences()[fact.kind]
         parts = {name: self.part(each) for name, each in fact.parts.items()}
-        text = self.translate(template).format(**parts)
+        text = self.translate(template).format(**self.pages, **parts)
         first = template[1:].partition("}")[0] if template[0] == "{" and template[-1] == "." else ""
         begins = isinstance(fact.parts.get(first), Fact)  # with a part of a sentence
         return f"{text[:1].upper()}{text[1:]}" if begins else text

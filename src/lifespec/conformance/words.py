@@ -1,17 +1,10 @@
 """The package's data, the translation of words, and texts of others as parts of a sentence."""
 
-from __future__ import annotations
-
 import functools
 import re
 from ast import literal_eval
+from collections.abc import Callable, Mapping
 from importlib import resources
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-__all__ = ["cut", "data", "mark", "printable", "short_repr", "translator"]
 
 _ENTRY = re.compile(r'^msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
 _LONGEST = 2000  # characters of a text of others in a report

@@ -6,14 +6,9 @@ no time, and a test that would hang ends with `Deadlock` at once.  `record` keep
 sequence of each lifespan, and `sequence` draws one.
 """
 
-from typing import TYPE_CHECKING
-
-from lifespec.lazy import attach
-
-if TYPE_CHECKING:
-    from lifespec.testing.clock import Deadlock, VirtualLoop, run
-    from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
-    from lifespec.testing.trace import Conversation, Entry, Recorder, record, sequence
+from lifespec.testing.clock import Deadlock, VirtualLoop, run
+from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
+from lifespec.testing.trace import Conversation, Entry, Recorder, record, sequence
 
 __all__ = [
     "Conversation",
@@ -28,13 +23,3 @@ __all__ = [
     "run",
     "sequence",
 ]
-
-# pytest loads this package in every run: a module is imported when a name of it is used.
-__getattr__, __dir__ = attach(
-    __name__,
-    {
-        "clock": ("Deadlock", "VirtualLoop", "run"),
-        "running": ("LifespanWarning", "Running", "ViolationsFound"),
-        "trace": ("Conversation", "Entry", "Recorder", "record", "sequence"),
-    },
-)

@@ -9,20 +9,14 @@ cancel scope of anyio repeats its cancellation in each turn of the loop.  The tu
 that two runs are the same run here, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading
 from collections import Counter
+from collections.abc import Callable, Coroutine
+from contextvars import Context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, TypeVarTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-    from contextvars import Context
-
-__all__ = ["Deadlock", "VirtualLoop", "run"]
+from typing import Any, NoReturn, TypeVar, TypeVarTuple
 
 BUSY = 50_000  # turns of the loop without a wait, after which the clock moves all the same
 AGAIN = 1_000  # further turns without a wait, after which it moves again

@@ -1,7 +1,5 @@
 """Observations as data: facts, exceptions, and places in the code of an application's author."""
 
-from __future__ import annotations
-
 import gc
 import importlib.util
 import linecache
@@ -9,20 +7,14 @@ import os
 import sys
 import traceback
 from asyncio import Task
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from types import AsyncGeneratorType, CoroutineType, GeneratorType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from typing import Any, NamedTuple, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from types import FrameType, TracebackType
+Frames = Iterable[tuple[FrameType, int]]  # each with its line, the outermost first
 
-    Frames = Iterable[tuple[FrameType, int]]  # each with its line, the outermost first
-
-__all__ = ["SENTENCES", "Error", "Fact", "Place", "awaited", "caller", "described"]
-__all__ += ["is_lifespec", "is_own", "library", "own_package", "place", "places", "short"]
-__all__ += ["without_lifespec"]
 
 LONGEST = 2000  # characters of an exception's text
 _CALLS: Mapping[type, tuple[str, str]] = {  # where the frame of a call is, and what it awaits
@@ -78,6 +70,11 @@ class Fact(NamedTuple):
         return {"kind": self.kind, **{name: _data(part) for name, part in self.parts.items()}}
 
 
+def fact(kind: str, /, **parts: Any) -> Fact:
+    """Return a fact of this kind with these parts."""
+    return Fact(kind, parts)
+
+
 def _data(part: Any) -> Any:
     if isinstance(part, Fact):
         return part.data()
@@ -96,13 +93,13 @@ class Place(NamedTuple):
     source: str = ""
 
     @classmethod
-    def at(cls, function: str, file: str, line: int) -> Place:
+    def at(cls, function: str, file: str, line: int) -> Self:
         """Return the place at a line of a file."""
         return cls(function, short(Path(file)), line, linecache.getline(file, line).strip())
 
     def fact(self) -> Fact:
         """Return the place as part of a sentence."""
-        return Fact("place", {"function": self.function, "file": self.file, "line": self.line})
+        return fact("place", function=self.function, file=self.file, line=self.line)
 
     def __str__(self) -> str:
         return str(self.fact())
@@ -207,7 +204,7 @@ class Error(NamedTuple):
         """Return the exception as part of a sentence."""
         kind = "error" if self.text else "error-bare"
         what = Fact(kind, {"type": self.type, "text": self.text})
-        return Fact("at-place", {"what": what, "place": self.place.fact()}) if self.place else what
+        return fact("at-place", what=what, place=self.place.fact()) if self.place else what
 
 
 def described(error: BaseException) -> Error:

@@ -3,8 +3,6 @@
 The conformance suite reports these, and the pytest fixture warns of them, in the same words.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import queue
@@ -12,21 +10,24 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from lifespec.testing.facts import Fact, caller, described, is_lifespec, library, place
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-
-    from lifespec.testing.facts import Error, Place
-
-__all__ = ["Logged", "Tasks", "logging_errors", "noting_threads", "processes", "task_name"]
-__all__ += ["tasks", "threads"]
+from lifespec.testing.facts import (
+    Error,
+    Fact,
+    Place,
+    caller,
+    described,
+    fact,
+    is_lifespec,
+    library,
+    place,
+)
 
 ENDING = 0.5  # seconds that threads and processes have to end
 POLL = 0.05
@@ -61,8 +62,8 @@ class Logged(NamedTuple):
         """Return the record as part of a sentence."""
         parts = {"level": self.level, "logger": self.logger, "message": self.message}
         if self.error:
-            return Fact("logged-error", {**parts, "error": self.error.fact()})
-        return Fact("logged", parts)
+            return fact("logged-error", **parts, error=self.error.fact())
+        return fact("logged", **parts)
 
 
 class _Errors(logging.Handler):
@@ -140,7 +141,7 @@ async def tasks(
         await asyncio.sleep(0)
     left = [each for each in running if not each.done() and belongs(each)]
     found = [task_name(each, made.get(each)) for each in left]
-    return sorted((Fact("task-left", {"name": each}) for each in found), key=str)
+    return sorted((fact("task-left", name=each) for each in found), key=str)
 
 
 def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
@@ -182,7 +183,7 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
     for each in found:
         each.join(max(end - time.monotonic(), 0))
     kept = [each for each in found if each.is_alive() and _holds(each)]
-    return [Fact("thread-left", {"name": _thread_name(each)}) for each in kept]
+    return [fact("thread-left", name=_thread_name(each)) for each in kept]
 
 
 def _holds(thread: threading.Thread) -> bool:
@@ -214,7 +215,7 @@ def processes(pid: int) -> list[Fact]:
     end = time.monotonic() + ENDING
     while (found := [*_children(pid)]) and time.monotonic() < end:
         time.sleep(POLL)
-    return [Fact("process-left", {"name": each}) for each in sorted(found)]
+    return [fact("process-left", name=each) for each in sorted(found)]
 
 
 def _children(pid: int) -> Iterator[str]:

@@ -1,21 +1,14 @@
 """The pytest plugin: the fixture `lifespan`, which runs applications, and its two timeouts.
 
-pytest loads this module in every run, so it imports other modules of lifespec when they are needed.
+pytest loads this module in every run, so it does not import the conformance suite.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from lifespec.testing.running import Running
-
-__all__ = ["lifespan"]
+from lifespec.testing.running import Running
 
 TIMEOUT = "10"  # seconds: a test has to end
 EVENTS = {"startup_timeout": "lifespan.startup", "shutdown_timeout": "lifespan.shutdown"}
@@ -48,8 +41,6 @@ def lifespan(pytestconfig: pytest.Config) -> Callable[..., Running]:
 
     The arguments are those of `lifespec.Lifespan`.
     """
-    from lifespec.testing.running import Running  # noqa: PLC0415  only tests with the fixture pay for it
-
     timeouts = {name: _timeout(pytestconfig, name) for name in EVENTS}
     return lambda app, **options: Running(app, **{**timeouts, **options})
 

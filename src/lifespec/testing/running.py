@@ -1,33 +1,23 @@
 """An application that is started for a test, and what is found about it when it has stopped."""
 
-from __future__ import annotations
-
+import asyncio
 import gc
 import threading
 import warnings
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from contextvars import Context, ContextVar
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.server import Lifespan, ShutdownFailed, StartupFailed
+from lifespec.server import Lifespan, LifespanFailed, ShutdownFailed, StartupFailed
 from lifespec.testing import leftovers
 from lifespec.testing.facts import without_lifespec
-from lifespec.testing.trace import record, sequence
-from lifespec.validate import validator
+from lifespec.testing.trace import Conversation, record, sequence
+from lifespec.validate import Violation, validator
 
-if TYPE_CHECKING:
-    import asyncio
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-    from types import TracebackType
-
-    from lifespec.server import LifespanFailed
-    from lifespec.testing.trace import Conversation
-    from lifespec.validate import Violation
-
-    Application = Callable[[Any, Any, Any], Awaitable[object]]
-
-__all__ = ["LifespanWarning", "Running", "ViolationsFound"]
+Application = Callable[[Any, Any, Any], Awaitable[object]]
 
 _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that a task belongs to")
 

@@ -1,21 +1,14 @@
 """Record what an application and its server send each other in a lifespan, and draw it as text."""
 
-from __future__ import annotations
-
 import asyncio
 import functools
 import inspect
 import reprlib
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-
-__all__ = ["Conversation", "Entry", "Kind", "Recorder", "record", "sequence"]
+from typing import Any, Literal
 
 Kind = Literal["called", "received", "sent", "refused", "returned", "raised", "cancelled"]
 

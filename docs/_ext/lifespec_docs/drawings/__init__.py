@@ -1,21 +1,14 @@
 """Pictures that are drawn for a page, their words in its language: `{picture} NAME`."""
 
-from __future__ import annotations
-
 from html import escape
-from typing import TYPE_CHECKING
 
 from docutils import nodes
+from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.drawings.figures import protocol, timeline, workers
 from lifespec_docs.drawings.states import states
 from lifespec_docs.words import translations
-
-if TYPE_CHECKING:
-    from sphinx.application import Sphinx
-
-__all__ = ["PICTURES", "PictureDirective", "setup"]
 
 # Each function returns a picture and its caption, or "".
 PICTURES = {"states": states, "protocol": protocol, "workers": workers, "timeline": timeline}

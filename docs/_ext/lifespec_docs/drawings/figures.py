@@ -1,18 +1,11 @@
 """Figures: one lifespan, which processes and threads have one, and how a server ends."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from lifespec_docs.drawings.svg import DASHED, FAINT, HEADS, MONO, SMALL, Drawing
 from lifespec_docs.words import mark as _
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Translate = Callable[[str], str]
-
-__all__ = ["protocol", "timeline", "workers"]
+Translate = Callable[[str], str]
 
 BOLD = ' font-weight="600"'
 WIDTH = 376

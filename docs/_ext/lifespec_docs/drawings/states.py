@@ -1,21 +1,13 @@
 """The state diagram: the phases of a lifespan and the transitions between them."""
 
-from __future__ import annotations
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from lifespec.validate import TRANSITIONS
+from lifespec.validate import TRANSITIONS, Step
 from lifespec_docs.drawings.svg import DASHED, HEADS, MONO, Drawing
 from lifespec_docs.words import mark as _
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from lifespec.validate import Step
-
-    Translate = Callable[[str], str]
-
-__all__ = ["drawn", "states"]
+Translate = Callable[[str], str]
 
 TITLE = _("The phases of a lifespan and the transitions between them")
 WAY, AND = _("%s → %s: %s."), _(", ")

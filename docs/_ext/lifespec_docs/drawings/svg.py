@@ -1,11 +1,7 @@
 """A drawing as one inline `<svg>`, in the colour of the text around it and without ids."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from html import escape
-
-__all__ = ["DASHED", "FAINT", "HEADS", "MONO", "SMALL", "Drawing"]
 
 MONO = ' font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,monospace"'
 SMALL = ' font-size="12"'

@@ -4,24 +4,17 @@
 and output, and `worker.js` starts Python.
 """
 
-from __future__ import annotations
-
 import re
 import symtable
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
+from sphinx.application import Sphinx
 
 from lifespec_docs.live.files import PACKAGES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from sphinx.application import Sphinx
-
-__all__ = ["runnable", "setup"]
 
 PLAYGROUND = "playground"  # a page
 RUNS = "runs-here"  # the class of a program that a browser can run

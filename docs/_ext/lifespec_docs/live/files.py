@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-__all__ = ["PACKAGES"]
-
 HERE = Path(__file__).parent
 RUNTIME = "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"
 LISTS = "package.json", "pyodide-lock.json"

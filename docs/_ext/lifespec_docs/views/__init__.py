@@ -9,8 +9,6 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-__all__ = ["View", "tables"]
-
 View = Callable[..., dict[str, Any]]
 
 

@@ -5,8 +5,6 @@ from typing import Any
 from lifespec_docs.views.records import read
 from lifespec_docs.words import mark as _
 
-__all__ = ["TABLES", "exhaustive", "made", "speed", "speed_by_python"]
-
 Row = dict[str, Any]
 MILLI = 1e-3  # of a second
 ROWS = {"floor": _("floor")}  # of the record of speed, in the words of a page

@@ -5,8 +5,6 @@ from typing import Any
 from lifespec_docs.views.records import read, shell_status
 from lifespec_docs.views.verdicts import has_lifespan, subjects
 
-__all__ = ["TABLES", "loglines", "open_requests", "which_server"]
-
 Row = dict[str, Any]
 SIGNALS = ("SIGTERM", "SIGINT")
 TWO = "two workers"

@@ -5,8 +5,6 @@ from typing import Any
 from lifespec_docs.views.records import key, read
 from lifespec_docs.views.verdicts import SIGNS, sentences
 
-__all__ = ["TABLES", "findings", "middleware", "passing"]
-
 Row = dict[str, Any]
 UNTOUCHED = (["unchanged"], ["the same"], ["none"])
 COLUMNS = ("scope", "state", "events", "failures", "exceptions", "own")

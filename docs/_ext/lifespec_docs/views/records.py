@@ -9,8 +9,6 @@ from docutils.nodes import make_id
 from lifespec.conformance.server.process import SIGNALLED
 from lifespec_docs.words import ROOT
 
-__all__ = ["TABLES", "key", "measured", "read", "shell_status"]
-
 
 def read(name: str) -> dict[str, Any]:
     """Return a record of docs/matrix."""

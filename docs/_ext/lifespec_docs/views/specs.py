@@ -3,20 +3,14 @@
 The arguments are specifications with equal tables, such as "amgi 1.0" and "amgi 2.0".
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from lifespec import validate
 from lifespec.conformance.rules import names
 from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.words import mark as _
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-__all__ = ["TABLES", "groups"]
 
 Context = dict[str, Any]
 ALWAYS, OPTIONAL = _("always"), _("optional")

@@ -8,8 +8,6 @@ from typing import Any
 from lifespec_docs.views.records import read
 from lifespec_docs.words import mark as _
 
-__all__ = ["TABLES", "answers", "choice", "profile"]
-
 Row = dict[str, Any]
 KEYS = {"frameworks": "framework", "hosts": "host"}  # what a row of a record is about
 SHARED = "shop"  # the program of servers, which the page of hosts shows

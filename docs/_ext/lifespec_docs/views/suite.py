@@ -4,26 +4,19 @@ Of the rules: all, those that differ in a specification, and those of each step 
 cases: those of each role and rule, and the words of their format.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifespec import validate
 from lifespec.conformance import cases
+from lifespec.conformance.cases import Case
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, names, rules
 from lifespec.conformance.words import data
 from lifespec.validate import SPECS
 from lifespec_docs.words import mark as _
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lifespec.conformance.cases import Case
-
-__all__ = ["TABLES"]
 
 Context = dict[str, Any]
 UNSPECIFIED = _("not specified")

@@ -10,8 +10,6 @@ from lifespec.conformance import cases
 from lifespec.conformance.rules import STAGES, rules
 from lifespec_docs.views.records import key, read, shell_status
 
-__all__ = ["SIGNS", "TABLES", "has_lifespan", "sentences", "subjects"]
-
 Row = dict[str, Any]
 SIGNS = {"fail": "✗", "warn": "△", "pass": "✓", "info": "○", "skip": "·"}
 FAULTS = ("fail", "warn", "info")  # what has a sentence for each case

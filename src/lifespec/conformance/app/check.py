@@ -1,37 +1,22 @@
 """Check an application or middleware: play the cases, judge what was seen, make the report."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import judge, process
+from lifespec.conformance.app.play import Seen
+from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
-from lifespec.conformance.report import (
-    Fact,
-    Finding,
-    Report,
-    known_rule,
-    known_spec,
-    skipped,
-    unknown,
-)
+from lifespec.conformance.cases import Case
+from lifespec.conformance.report import Finding, Report, known_rule, known_spec, skipped, unknown
+from lifespec.testing.facts import Fact
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from lifespec.conformance.app.play import Seen
-    from lifespec.conformance.app.process import Result
-    from lifespec.conformance.cases import Case
-
-    Play = Callable[[Sequence[str], int], Iterator[Result]]
-
-__all__ = ["LIMIT", "cases_for", "check_app", "check_middleware"]
+Play = Callable[[Sequence[str], int], Iterator[Result]]
 
 LIMIT = 30.0  # seconds for an answer
 SERVING = cases.COURSE[1]

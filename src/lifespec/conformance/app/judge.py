@@ -5,26 +5,18 @@ An application answers an event in one of these ways: "complete", "failed", "rai
 answering), "hung"; with " early" where it did so before it received shutdown.
 """
 
-from __future__ import annotations
+import functools
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from lifespec.conformance.app.play import SendRefused
-from lifespec.conformance.cases import expected
-from lifespec.conformance.report import Fact, Finding, Outcome, Row, fact, finding
+from lifespec.conformance.app.play import Seen, SendRefused
+from lifespec.conformance.cases import Case, expected
+from lifespec.conformance.report import Finding, How, Outcome, Row, finding
 from lifespec.conformance.rules import rules
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from lifespec.conformance.app.play import Seen
-    from lifespec.conformance.cases import Case
-    from lifespec.conformance.report import How
-    from lifespec.testing.facts import Error
-    from lifespec.testing.leftovers import Logged
-
-__all__ = ["ANSWERS", "ENDED", "LATE", "PHRASES", "advice_on", "answers", "ending", "findings"]
-__all__ += ["lingers", "rows", "stops"]
+from lifespec.conformance.words import data
+from lifespec.testing.facts import Error, Fact, fact
+from lifespec.testing.leftovers import Logged
 
 ANSWERS = ("complete", "failed")
 ENDED = ("raised", "returned")  # instead of an answer
@@ -77,7 +69,8 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
     """Yield the first lines of a report; `serving` is of the case that has also served."""
     last = serving if serving.shutdown == "complete" else seen
     started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
-    unrun = [each for each in seen.unrun if each.kind == "never-ran"] * started
+    whole, wrong = seen.shutdown == "complete", any(map(_is_misshapen, seen.errors))
+    unrun = [each for each in seen.unrun if each.kind != "given-no-lifespan"] * (whole or wrong)
     unrun = [each for each in unrun if serving is seen or each in serving.unrun]
     lines = {
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
@@ -88,7 +81,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
         "died": serving.died,
         "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST)],
         "know": [*_to_know(seen)] * started,
-        "change": [*_changes(seen, died=bool(serving.died), unrun=bool(unrun), stays=stays)],
+        "change": [*_changes(seen, died=bool(serving.died), unrun=unrun * whole, stays=stays)],
     }
     yield from (Row(label, each) for label, facts in lines.items() for each in facts)
 
@@ -217,61 +210,36 @@ def _to_know(seen: Seen) -> Iterator[Fact]:
 
 # ---- what to change ----------------------------------------------------------------------------
 
+UNRUN = ("never-ran", "handler-ignored")  # kinds of lifespans that never ran
+SHAPE = "advice-on-lifespans"  # the table of advice on exceptions that no line of the author raised
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
-_BACKGROUND, _QUICKSTART = "background-tasks", "quickstart-application"
-# Words of an exception's text, or names of its classes: the kind of the advice, and a page.
-ADVICE: Mapping[tuple[str, ...], tuple[str, str]] = {
-    ("cancel scope",): ("advise-cancel-scope", _BACKGROUND),
-    ("different loop", "different event loop", "loop is closed"): (
-        "advise-other-loop",
-        "test-application",
-    ),
-    ("no running event loop",): ("advise-no-loop", _QUICKSTART),
-    ("cannot be called from a running event loop",): ("advise-await", _QUICKSTART),
-    ("Cannot add middleware after",): ("advise-middleware-late", "troubleshooting"),
-    ("asynchronous context manager protocol", "attribute '__aenter__'", "is not an async"): (
-        "advise-decorator",
-        _QUICKSTART,
-    ),
-    ("didn't yield", "didn't stop"): ("advise-yield-once", _QUICKSTART),
-    ("ddress already in use",): ("advise-port", "troubleshooting"),
-    (
-        *("Connect call failed", "Connection refused", "Name or service not known"),
-        *("ConnectionError", "TimeoutError", "gaierror", "OperationalError", "ConnectError"),
-        *("ServerSelectionTimeout", "NoBrokersAvailable", "KafkaConnection"),
-    ): ("advise-service", _QUICKSTART),
-    ("CancelledError",): ("advise-cancelled", _BACKGROUND),
-    ("ModuleNotFoundError",): ("advise-missing-module", "troubleshooting"),
-}
 
 
-def _advice(kind: str, page: str) -> Fact:
-    return fact(kind, page=Fact(f"page-{page}"))
-
-
-def _changes(seen: Seen, *, died: bool, unrun: bool, stays: bool) -> Iterator[Fact]:
+def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) -> Iterator[Fact]:
     """Yield what to change: what explains a "no", before what explains the rest."""
     startup, shutdown = answers(seen)
     how = shutdown if startup == "complete" else startup
     if how in LATE or seen.doing == "blocked":
         yield _advice_when_overdue(seen)
     elif how == "returned early" and not seen.framework:
-        yield _advice("advise-wait", _QUICKSTART)
+        yield Fact("advise-wait")
     elif how in ("failed", "raised", "failed early", "raised early"):
         found = [*_advice_on_errors(seen)]
         early = how.endswith("early") and not found
-        yield from [_advice("advise-crash", _BACKGROUND)] if early else found
+        yield from [Fact("advise-crash")] if early else found
     if startup in ENDED and seen.received:
-        yield _advice("advise-send-failed", _QUICKSTART)
+        yield Fact("advise-send-failed")
+    elif startup in ENDED and seen.error and seen.error.place:
+        key = seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
+        yield Fact("advise-scope" if key else "advise-any-scope")
     elif startup in ENDED and not seen.framework:
-        key = seen.error and seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
-        yield _advice("advise-scope", "write-middleware") if key else Fact("advise-find-lifespan")
+        yield Fact("advise-find-lifespan")
     if stays:
         yield Fact("advise-close")
     if died:
-        yield _advice("advise-died", _BACKGROUND)
-    if unrun:
-        yield _advice("advise-never-ran", "mount-applications")
+        yield Fact("advise-died")
+    kinds = {each.kind for each in unrun}
+    yield from (Fact(f"advise-{kind}") for kind in UNRUN if kind in kinds)
 
 
 def _advice_on_errors(seen: Seen) -> Iterator[Fact]:
@@ -286,24 +254,36 @@ def _advice_on_errors(seen: Seen) -> Iterator[Fact]:
             return
 
 
+@functools.cache
+def _advice(table: str) -> Mapping[str, Sequence[str]]:
+    """Return the kinds of advice, each with the words of exceptions that it is about."""
+    tables: Mapping[str, Mapping[str, Sequence[str]]] = tomllib.loads(data("sentences.toml"))
+    return tables[table]
+
+
 def advice_on(error: Error) -> Fact | None:
     """Return the advice that there is for an exception, or None."""
     others = [each for each in error.kinds if each != "CancelledError"]  # a group's, of its tasks
     known = "\n".join((error.type, *others, error.texts))
-    for words, (kind, page) in ADVICE.items():
-        if any(word in known for word in words):
-            return _advice(kind, page)
-    return None
+    advice = {**_advice("advice")} if error.place else {**_advice(SHAPE), **_advice("advice")}
+    found = (kind for kind, words in advice.items() if any(word in known for word in words))
+    return next(map(Fact, found), None)
+
+
+def _is_misshapen(error: Error) -> bool:
+    """Tell whether a framework could not use the lifespan that it was given."""
+    found = advice_on(error)
+    return found is not None and found.kind in _advice(SHAPE)
 
 
 def _advice_when_overdue(seen: Seen) -> Fact:
     if seen.doing == "blocked":
-        return _advice("advise-blocked", "timeouts")
+        return Fact("advise-blocked")
     if seen.doing == "idle":
         return Fact("advise-silent")
     if seen.startup == "complete":
-        return _advice("advise-clean-up", _BACKGROUND)
-    return _advice("advise-startup", "timeouts")
+        return Fact("advise-clean-up")
+    return Fact("advise-startup")
 
 
 # ---- the rules of a case -----------------------------------------------------------------------

@@ -5,26 +5,20 @@ appended to an attribute `lifespan`, a handler of an event.  If a library made t
 router has the lifespan.  A profile function notes the functions that run while a case is played.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import inspect
 import sys
 import threading
 from collections import deque
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from lifespec.conformance.report import Fact, fact
 from lifespec.testing import facts
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-__all__ = ["Registered", "find", "running", "unrun"]
+from lifespec.testing.facts import Fact, fact
 
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
@@ -36,13 +30,17 @@ OBJECTS = 200_000  # that an application holds: more are not looked at
 
 
 class Registered(NamedTuple):
-    """An object that a framework was given: name, object, code, place, and the receiver."""
+    """An object that a framework was given: name, object, code, place, and the receiver.
+
+    `kind` is that of the fact if it never ran.
+    """
 
     name: str
     value: Any
     code: CodeType | None
     place: facts.Place
     receiver: str
+    kind: str = "never-ran"
 
 
 def find(subject: object) -> list[Registered]:
@@ -121,16 +119,32 @@ def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Re
     """Yield the object that an expression names, if it is known by a name."""
     called = isinstance(value, ast.Call)
     name = ast.unparse(value.func if isinstance(value, ast.Call) else value)
-    found: Any = module
-    for part in name.split("."):
-        found = getattr(found, part, None)
+    found = _named(module, name)
     if found is None or (called and not isinstance(found, type)):
         return
     code, file, line = _code(found), str(module.__file__), value.lineno
     if code and facts.is_own(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
     if code or not callable(found):
-        yield Registered(name, found, code, facts.Place.at(name, file, line), receiver)
+        kind = "handler-ignored" if _ignores_handlers(module, receiver) else "never-ran"
+        yield Registered(name, found, code, facts.Place.at(name, file, line), receiver, kind)
+
+
+def _named(module: ModuleType, path: str) -> Any:
+    """Return what a name with dots stands for in a module, or None."""
+    found: Any = module
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _ignores_handlers(module: ModuleType, receiver: str) -> bool:
+    """Tell whether the receiver of a handler is an application of Starlette with a lifespan."""
+    owner, _, method = receiver.rpartition(".")
+    found = _named(module, owner)
+    lifespan = getattr(getattr(found, "router", found), "lifespan_context", None)
+    default = lifespan is None or type(lifespan).__name__ == "_DefaultLifespan"
+    return method in HANDLERS and not default
 
 
 def _code(found: Any) -> CodeType | None:
@@ -167,7 +181,7 @@ def unrun(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[
             kind = type(each.value).__name__
             yield fact("given-no-lifespan", name=each.name, type=kind, **parts)
         elif each.code not in ran:
-            yield fact("never-ran", **parts)
+            yield fact(each.kind, **parts)
 
 
 @contextmanager

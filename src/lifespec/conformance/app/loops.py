@@ -1,22 +1,15 @@
 """What the suite needs of an event loop, for asyncio and for trio."""
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lifespec.testing.facts import Error, Fact
 from lifespec.testing.leftovers import Tasks
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from lifespec.testing.facts import Error, Fact
-
-    Main = Callable[[], Coroutine[Any, Any, None]]
-
-__all__ = ["Asyncio", "Loop", "Trio", "needs_trio"]
+Main = Callable[[], Coroutine[Any, Any, None]]
 
 SWEEP = 0.5  # seconds that the tasks of one loop have to end before the next begins
 

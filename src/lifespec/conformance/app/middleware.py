@@ -4,34 +4,25 @@ What one of them sends has to reach the other.  A difference that no specificati
 a key that an event has lost, is INFO.
 """
 
-from __future__ import annotations
-
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lifespec.conformance.app.judge import ANSWERS, ending
+from lifespec.conformance.app.loops import Loop
+from lifespec.conformance.app.play import Call, Seen, Watch
 from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
-from lifespec.conformance.cases import expected
-from lifespec.conformance.report import Fact, Outcome, fact
+from lifespec.conformance.cases import Case, Expectation, expected
+from lifespec.conformance.report import How, Outcome
 from lifespec.conformance.words import short_repr
-from lifespec.testing.facts import described
+from lifespec.testing.facts import Fact, described, fact
 from lifespec.validate import SPECS
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from lifespec.conformance.app.loops import Loop
-    from lifespec.conformance.app.play import Call, Seen, Watch
-    from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.report import How
-
-    Application = Callable[[Any, Any, Any], Awaitable[Any]]
-    Middleware = Callable[[Application], Application]
-
-__all__ = ["Probe", "ProbeError", "play"]
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
+Middleware = Callable[[Application], Application]
 
 
 class ProbeError(Exception):

@@ -5,35 +5,26 @@ unknown event and for one that changes no state; nothing else is raised into the
 `judge` gives the verdicts.
 """
 
-from __future__ import annotations
-
 import difflib
 import sys
 import time
 import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lifespec import validate
-from lifespec.conformance.app.loops import Asyncio, Trio
-from lifespec.conformance.cases import scope_of
-from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.app.loops import Asyncio, Loop, Trio
+from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.text import Words
 from lifespec.conformance.words import cut, short_repr
 from lifespec.testing import facts, trace
+from lifespec.testing.facts import Fact, fact
+from lifespec.testing.leftovers import Logged
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
-
-    from lifespec.conformance.app.loops import Loop
-    from lifespec.conformance.cases import Action, Case
-    from lifespec.testing.leftovers import Logged
-
-    Application = Callable[[Any, Any, Any], Awaitable[Any]]
-
-__all__ = ["GRACE", "Broken", "Call", "NoApplication", "Seen", "SendRefused", "Watch", "play"]
+Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
 
@@ -135,7 +126,7 @@ def play(
     limit: float,
     loop: type[Loop] = Asyncio,
     watch: Watch = Watch(),  # noqa: B008  it is immutable
-) -> Call:
+) -> "Call":
     """Play a case, a loop after another; return the last call.
 
     `limit` is how many seconds an answer may take.
@@ -310,7 +301,7 @@ class Call:
         finally:
             done.set()
 
-    async def until(self, reached: Callable[[Call], bool], limit: float) -> bool:
+    async def until(self, reached: Callable[["Call"], bool], limit: float) -> bool:
         """Wait until a condition is true or the time is over; return whether it is true."""
         self.deadline = time.monotonic() + limit
         while not reached(self) and (seconds := self.deadline - time.monotonic()) > 0:

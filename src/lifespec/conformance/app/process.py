@@ -5,8 +5,6 @@ ended when its time is over.  Then faulthandler writes its stack from a thread o
 loop that C code blocks has one, too.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import faulthandler
@@ -23,29 +21,22 @@ import threading
 import time
 import warnings
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import takewhile
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import lifespans, middleware
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
-from lifespec.conformance.app.play import Seen, Watch, play
-from lifespec.conformance.app.target import NotFound
-from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.app.play import Call, Seen, Watch, play
+from lifespec.conformance.app.target import Job, NotFound
+from lifespec.conformance.cases import Case
 from lifespec.testing import facts, leftovers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from lifespec.conformance.app.play import Call
-    from lifespec.conformance.app.target import Job
-    from lifespec.conformance.cases import Case
-
-__all__ = ["Host", "Result", "main", "play_all"]
+from lifespec.testing.facts import Fact, fact
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 ENDING = 1.0  # seconds that a process has to end once all is seen

@@ -1,25 +1,17 @@
 """Find the application or middleware that is checked, such as `shop.main:app`."""
 
-from __future__ import annotations
-
 import difflib
 import functools
 import importlib
 import inspect
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from lifespec.conformance.app.judge import advice_on
 from lifespec.conformance.app.loops import needs_trio
-from lifespec.conformance.report import Fact, fact
+from lifespec.conformance.cases import Role
 from lifespec.conformance.words import short_repr
-from lifespec.testing.facts import described, own_package
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from lifespec.conformance.cases import Role
-
-__all__ = ["Job", "NotFound"]
+from lifespec.testing.facts import Fact, described, fact, own_package
 
 _MISSING = object()
 
@@ -53,6 +45,8 @@ class Job(NamedTuple):
         """Return the subject; raise NotFound where it cannot be had."""
         is_name = isinstance(self.subject, str)
         found = _named(self.subject, factory=self.factory) if is_name else self.subject
+        if inspect.iscoroutine(found):
+            raise NotFound(fact("not-awaited", target=self.name, function=found.__qualname__))
         if not callable(found):
             raise NotFound(fact("not-callable", target=self.name, value=short_repr(found)))
         if self.role == "application":

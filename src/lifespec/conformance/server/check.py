@@ -1,25 +1,23 @@
 """Check a server: play its cases, several at a time, and judge what was observed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 import threading
 import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from lifespec.conformance import cases
+from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.report import (
-    Fact,
     Finding,
     Outcome,
     Report,
     Row,
     Unchecked,
-    fact,
     finding,
     known_rule,
     known_spec,
@@ -32,23 +30,17 @@ from lifespec.conformance.server.play import (
     REQUESTS,
     START,
     TIMEOUT,
+    Line,
     Observation,
     Player,
     steps,
 )
 from lifespec.conformance.server.process import Process
+from lifespec.testing.facts import Fact, fact
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from lifespec.conformance.cases import Case, Expectation
-    from lifespec.conformance.server.play import Line
-
-    OnCase = Callable[[str, Sequence[Finding]], object]
-
-__all__ = ["Target", "check", "check_server", "chosen"]
+OnCase = Callable[[str, Sequence[Finding]], object]
 
 AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is

@@ -5,26 +5,18 @@ the check is cancelled.  The probe answers every request with a JSON object; an 
 name is not one of the application.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import json
 import os
 import socket
+import threading
 import time
+from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, NotConnected
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
-from lifespec.conformance.report import fact
-
-if TYPE_CHECKING:
-    import threading
-    from collections.abc import Mapping
-
-    from _typeshed import WriteableBuffer
-
-__all__ = ["Answer", "Client", "Knock", "Unusable"]
+from lifespec.testing.facts import fact
 
 Knock = Literal["refused", "unanswered", "answered"]
 POLL = 0.1  # seconds after which a read looks whether the check was cancelled
@@ -60,7 +52,7 @@ class _Socket(socket.socket):
     deadline: float
     cancelled: threading.Event
 
-    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+    def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
         """Receive bytes before the deadline; raise TimeoutError after it."""
         while (left := self.deadline - time.monotonic()) > 0 and not self.cancelled.is_set():
             self.settimeout(min(left, POLL))

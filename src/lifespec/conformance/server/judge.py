@@ -5,26 +5,17 @@ if the sequence did not come so far that the phrase says anything: so a report n
 server breaks, and not all rules that follow.
 """
 
-from __future__ import annotations
-
 import re
 import signal
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
-from lifespec.conformance.report import Fact, Outcome, fact
-from lifespec.conformance.server.play import REQUESTS
+from lifespec.conformance.report import How, Outcome
+from lifespec.conformance.server.play import REQUESTS, Line, Observation
 from lifespec.conformance.server.process import SIGNALLED
+from lifespec.testing.facts import Fact, fact
 from lifespec.validate import SPECS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from typing import NoReturn
-
-    from lifespec.conformance.report import How
-    from lifespec.conformance.server.play import Line, Observation
-
-__all__ = ["AT_CALL", "Judge", "NotJudged", "clock", "short", "words"]
 
 NEVER = float("inf")
 LONGEST = 160  # characters of what a server wrote

@@ -4,26 +4,19 @@ Every wait is for something that is observed, and has a timeout, which begins an
 application notes something.
 """
 
-from __future__ import annotations
-
 import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lifespec.conformance.cases import Action, Case
 from lifespec.conformance.server.client import Answer, Knock, Unusable
 from lifespec.conformance.server.process import Process, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from lifespec.conformance.cases import Action, Case
-    from lifespec.conformance.report import Fact
-
-__all__ = ["LIFESPAN", "REQUESTS", "START", "TIMEOUT", "Line", "Observation", "Player", "steps"]
+from lifespec.testing.facts import Fact
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")

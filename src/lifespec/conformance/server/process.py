@@ -4,8 +4,6 @@ The probe, its script and its log are in a folder of the process.  All that the 
 ended with it: its process group, and each process that has the folder's name in its environment.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -19,19 +17,15 @@ import subprocess
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
-from lifespec.conformance.report import Unchecked, fact
+from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server.client import Client
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Self
-
-__all__ = ["ENDING", "SIGNALLED", "Process", "leaving_none", "until"]
+from lifespec.testing.facts import fact
 
 CASE, RUN = "LIFESPEC_CASE", "LIFESPEC_RUN"  # variables that mark what a case and a command start
 PROC = Path("/proc")
@@ -99,33 +93,26 @@ class Process:
         fill = partial(PLACEHOLDER.sub, lambda found: str(values.get(found[1], found[0])))
         command = [*map(fill, self.command)]
         try:
-            self.process = subprocess.Popen(
-                command,
-                env=os.environ | own,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            with (self.folder / "output").open("wb") as output:
+                self.process = subprocess.Popen(
+                    command,
+                    env=os.environ | own,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
         except FileNotFoundError:
             raise Unchecked(fact("no-program", program=command[0])) from None
         except OSError as error:
             why = fact("not-executable", program=command[0], error=error.strerror)
             raise Unchecked(why) from None
-        self._reader = threading.Thread(target=self._read_output, daemon=True)
-        self._reader.start()
-
-    def _read_output(self) -> None:
-        """Read the output, and keep the beginning."""
-        stream: Any = self.process.stdout
-        with stream:
-            while part := os.read(stream.fileno(), 65536):
-                self._output += part[: KEPT - len(self._output)]
 
     @property
     def output(self) -> str:
-        """The output, without colours."""
-        return ESCAPES.sub("", self._output.decode("utf-8", "replace"))
+        """The beginning of the output, without colours."""
+        with (self.folder / "output").open("rb") as file:
+            return ESCAPES.sub("", file.read(KEPT).decode("utf-8", "replace"))
 
     @property
     def status(self) -> int | None:
@@ -158,10 +145,9 @@ class Process:
         return _marked(CASE, self.folder) - {self.process.pid}
 
     def end(self) -> None:
-        """End every process, and wait for the rest of the output."""
+        """End every process."""
         until(self._killed, ENDING)
         self.process.wait(ENDING)
-        self._reader.join(ENDING)
 
     def _killed(self) -> bool:
         """Kill what runs; return whether nothing did."""
