@@ -138,4 +138,5 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
     assert {"KeyError", "ExceptionGroup"} < {*found.kinds}
     assert "'pool'" in found.texts
     assert str(found.fact()).startswith("Silent, in `test_an_exception")
-    assert str(facts.described(OSError("x")).fact()) == "OSError: x"
+    for text, said in ("x", "x"), ("Not here.", "Not here"), ("Wait ...", "Wait ..."):
+        assert str(facts.described(OSError(text)).fact()) == f"OSError: {said}"

@@ -203,7 +203,8 @@ class Error(NamedTuple):
     def fact(self) -> Fact:
         """Return the exception as part of a sentence."""
         kind = "error" if self.text else "error-bare"
-        what = Fact(kind, {"type": self.type, "text": self.text})
+        text = self.text if self.text.endswith("..") else self.text.removesuffix(".")
+        what = fact(kind, type=self.type, text=text)
         return fact("at-place", what=what, place=self.place.fact()) if self.place else what
 
 
