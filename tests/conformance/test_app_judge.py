@@ -19,6 +19,7 @@ STARTED |= {"ended": "returned"}
 ASYNC = "the asynchronous context manager protocol"
 KEY_ERROR = Error("KeyError", "'pool'", None, ("KeyError",), "'pool'")
 TASK = fact("task", name="`work`", place="shop.py:1")
+LEFT = [fact("task-left", name=name) for name in ("`poll`", "`poll`", "`send`", TASK)]
 UNRUN = [fact("never-ran", receiver="App", place=str(number)) for number in range(5)]
 RECORDS = [
     Logged("ERROR", "shop", "no cache", 1.0),
@@ -41,72 +42,37 @@ def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
         (Seen(**STARTED), "starts", ["yes"]),
         (Seen(**STARTED, seconds={"startup": 1.26}), "starts", ["yes, in 1.3 s"]),
         (Seen(**STARTED, seconds={"shutdown": 3.0}), "stops", ["yes, in 3.0 s"]),
-        (
-            Seen("failed", message="'pool'", caught=KEY_ERROR, framework="Quart"),
-            "starts",
-            [
-                "no: KeyError: 'pool'",
-                "(Quart sends only \"'pool'\"; this is what it had caught)",
-            ],
-        ),
-        (
-            Seen("failed", message="no database", caught=KEY_ERROR),
-            "starts",
-            ["no: no database (KeyError: 'pool')"],
-        ),
-        (
-            Seen(**STARTED, unrun=UNRUN),
-            "never ran",
-            [*(f"{number}: it was given to App, and nothing ran it" for number in range(3)),
-             "and 2 more"],
-        ),
-        (
-            Seen(**STARTED, leftovers=[fact("task-left", name=name)
-                                       for name in ("`poll`", "`poll`", "`send`", TASK)]),
-            "left",
-            ["a task that still runs: `work`, made in shop.py:1. Cancel it in the clean-up.",
-             "tasks of libraries that still run: `poll`, `send`"],
-        ),
-        (  # neither the cause, nor what a request logged
-            Seen("failed", error=KEY_ERROR, logged=RECORDS, marks=[(2.0, "request")]),
-            "logged",
-            ["while starting: ERROR shop: no cache"],
-        ),
-        (
-            Seen("complete", "returned early", framework="Flama"),
-            "know",
-            ["This is the doing of Flama, not of your code."],
-        ),
+        (Seen("failed", message="'pool'", caught=KEY_ERROR, framework="Quart"), "starts",
+         ["no: KeyError: 'pool'", "(Quart sends only \"'pool'\"; this is what it had caught)"]),
+        (Seen("failed", message="no database", caught=KEY_ERROR), "starts",
+         ["no: no database (KeyError: 'pool')"]),
+        (Seen(**STARTED, unrun=UNRUN), "never ran",
+         [*(f"{number}: it was given to App, and nothing ran it" for number in range(3)),
+          "and 2 more"]),
+        (Seen(**STARTED, leftovers=LEFT), "left",
+         ["a task that still runs: `work`, made in shop.py:1. Cancel it in the clean-up.",
+          "tasks of libraries that still run: `poll`, `send`"]),
+        # neither the cause, nor what a request logged
+        (Seen("failed", error=KEY_ERROR, logged=RECORDS, marks=[(2.0, "request")]), "logged",
+         ["while starting: ERROR shop: no cache"]),
+        (Seen("complete", "returned early", framework="Flama"), "know",
+         ["This is the doing of Flama, not of your code."]),
         (Seen("complete", "returned early", framework="Flama"), "change", []),
-        (
-            Seen("complete", "hung", shutdown_sent=True, waited="shutdown", doing="late"),
-            "stops",
-            ["no: not within 30 s (--timeout); its answer came later"],
-        ),
-        (
-            Seen("complete", "raised", received=True, refused=[fact("no-event", value="1")],
-                 error=Error("SendRefused", "x", None, ("SendRefused",), "x")),
-            "stops",
-            ["no: the suite refused what it sent: 1 is no event"],
-        ),
-        (
-            Seen("raised", error=KEY_ERROR._replace(place=Place("f", "shop.py", 1))),
-            "change",
-            [("This code is called with every scope, not only with those of requests: middleware"
-              " passes the others on to the application before it does anything else. See"
-              ' "Write middleware".')],
-        ),
-        (
-            Seen(**STARTED, unrun=[fact("handler-ignored", receiver="app.on_event", place="x")]),
-            "change",
-            [('Move the code of the handlers into the lifespan. See "Migrate from `on_event`".')],
-        ),
-        (
-            Seen("failed", caught=NOT_CALLABLE, unrun=[MODULE]),
-            "change",
-            [("life, which FastAPI was given as its lifespan, is no function: it is of the type"
-              " module. If it is a module, import the function from it. (x)")],
-        ),
+        (Seen("complete", "hung", shutdown_sent=True, waited="shutdown", doing="late"), "stops",
+         ["no: not within 30 s (--timeout); its answer came later"]),
+        (Seen("complete", "raised", received=True, refused=[fact("no-event", value="1")],
+              error=Error("SendRefused", "x", None, ("SendRefused",), "x")), "stops",
+         ["no: the suite refused what it sent: 1 is no event"]),
+        (Seen("raised", error=KEY_ERROR._replace(place=Place("f", "shop.py", 1))), "change",
+         [("This code is called with every scope, not only with those of requests: middleware"
+           " passes the others on to the application before it does anything else. See"
+           ' "Write middleware".')]),
+        (Seen(**STARTED, unrun=[fact("handler-ignored", receiver="app.on_event", place="x")]),
+         "change",
+         [('Move the code of the handlers into the lifespan. See "Migrate from `on_event`".')]),
+        (Seen("failed", caught=NOT_CALLABLE, unrun=[MODULE]), "change",
+         [("life, which FastAPI was given as its lifespan, is no function: it is of the type"
+           " module. If it is a module, import the function from it. (x)")]),
     ],
 )  # fmt: skip
 def test_a_row_says_what_was_seen(seen: Seen, label: str, sentences: list[str]) -> None:

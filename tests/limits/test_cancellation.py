@@ -213,7 +213,8 @@ def obstinate(app: Any, *steps: Any) -> Any:
     return outer
 
 
-RUNS, STOPS = says("receive", STARTED, "receive"), says("receive", STARTED, "receive", 2, STOPPED)
+WARM = "receive", STARTED
+RUNS, STOPS = says(*WARM, "receive"), says(*WARM, "receive", 2, STOPPED)
 STARTS = says("receive", 2, STARTED, "receive", STOPPED)
 LATE = {"startup_timeout": 1.0, "shutdown_timeout": 1.0}
 CASES = {
@@ -233,11 +234,9 @@ CASES = {
     "fails start, raises": Case(says(NOT_STARTED, OSError("db")), "failed", StartupFailed),
     "fails start, lingers": Case(says(NOT_STARTED, 60), "failed", StartupFailed),
     "fails start, receives": Case(says(NOT_STARTED, "receive"), "failed", StartupFailed),
-    "fails stop": Case(
-        says("receive", STARTED, "receive", 1, NOT_STOPPED), "failed", ShutdownFailed
-    ),
+    "fails stop": Case(says(*WARM, "receive", 1, NOT_STOPPED), "failed", ShutdownFailed),
     "fails stop, lingers": Case(
-        finally_(says("receive", STARTED, "receive", NOT_STOPPED, 60), 1), "failed", ShutdownFailed
+        finally_(says(*WARM, "receive", NOT_STOPPED, 60), 1), "failed", ShutdownFailed
     ),
     "lingers": Case(finally_(loops, 2), "complete"),
     "lingers too long": Case(finally_(loops, 60), "complete"),
@@ -247,13 +246,9 @@ CASES = {
     "declines by returning": Case(says("receive", 1), "unsupported"),
     "crashes": Case(says("receive", STARTED, 1, OSError("disk")), "crashed"),
     "crashes in the stop": Case(says("receive", STARTED, "receive", 1, OSError("disk")), "crashed"),
-    "fails while served": Case(
-        says("receive", STARTED, 1, NOT_STOPPED, OSError("disk")), "crashed"
-    ),
+    "fails while served": Case(says(*WARM, 1, NOT_STOPPED, OSError("disk")), "crashed"),
     "fails while served, lingers": Case(says("receive", STARTED, NOT_STOPPED, 60), "crashed"),
-    "fails while served, receives": Case(
-        says("receive", STARTED, 1, NOT_STOPPED, "receive"), "crashed"
-    ),
+    "fails while served, receives": Case(says(*WARM, 1, NOT_STOPPED, "receive"), "crashed"),
     "leaves": Case(says("receive", STARTED, 1), "returned"),
     "leaves in the stop": Case(says("receive", STARTED, "receive", 1), "returned"),
     "start too late, cleans up": Case(finally_(STARTS, 2), "timed_out", StartupTimeout, LATE),
