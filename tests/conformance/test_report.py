@@ -8,15 +8,7 @@ from junitparser import JUnitXml
 
 from lifespec.conformance import Fact, Finding, Report, Verdict, cases
 from lifespec.conformance.cases import expected
-from lifespec.conformance.report import (
-    Outcome,
-    Row,
-    as_json,
-    as_junit,
-    fact,
-    finding,
-    version,
-)
+from lifespec.conformance.report import Outcome, Row, as_json, as_junit, fact, finding, version
 from lifespec.conformance.text import Words
 from lifespec.testing.trace import Entry
 
@@ -109,7 +101,11 @@ def test_json_has_kinds_parts_and_sentences() -> None:
     assert found_["rows"][0]["kind"] == "no"
     assert found_["rows"][0]["failure"] == {"kind": "text", "text": "a\x00b"}
     assert found_["rows"][0]["says"] == "no: a\\x00b"
-    assert found_["findings"][0]["sequence"][0]["detail"] == {"says": "no", "kind": "text", "text": "no"}
+    assert found_["findings"][0]["sequence"][0]["detail"] == {
+        "says": "no",
+        "kind": "text",
+        "text": "no",
+    }
     assert found_["findings"][2]["expected"] == "shows text"
     assert found_["cases"] == [{"name": "one", "seconds": 0.25}]
     assert json.loads(as_json(report(obstacle=Fact("does-not-start")), SAY))["unchecked"] == {

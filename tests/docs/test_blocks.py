@@ -83,9 +83,7 @@ twice(app)
 """
 
 
-def test_a_program_is_marked_with_those_that_define_its_names(
-    build: Callable[..., Sample],
-) -> None:
+def test_a_program_is_marked_with_those_that_define_its_names(build: Callable[..., Sample]) -> None:
     """Names of its own, and those of programs that run alone, need nothing."""
     site = build({"index.md": NEEDS}, extensions=["myst_parser", "lifespec_docs.blocks"])
     marks = [

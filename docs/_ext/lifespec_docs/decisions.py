@@ -42,12 +42,7 @@ FACTS = {
 }
 NEEDED = "outcome", "served"
 ADOPTED = {"asgi 2.0": False, "pagi 0.3": True}  # specifications that decide, the first one first
-COLUMNS = {
-    _("What happens"): 43,
-    _("Outcome"): 20,
-    _("Log"): 17,
-    _("Decided by"): 20,
-}
+COLUMNS = {_("What happens"): 43, _("Outcome"): 20, _("Log"): 17, _("Decided by"): 20}
 SERVED = {"yes": _("served"), "no": _("not served")}
 SOURCE = ["case-source"]  # the classes of those who decided, in the foot of a case
 

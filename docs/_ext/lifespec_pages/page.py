@@ -149,10 +149,7 @@ def _runnable(
             yield block
             if chinese := outputs.get(id(output)):
                 yield replace(
-                    block,
-                    output=chinese.content,
-                    output_line=chinese.line,
-                    locale="zh_CN.UTF-8",
+                    block, output=chinese.content, output_line=chinese.line, locale="zh_CN.UTF-8"
                 )
         elif not _may_stay(fence):
             raise PageError(page, fence.line, REFUSED)

@@ -93,10 +93,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
             await asyncio.sleep(0)
 
     def call_soon_threadsafe(
-        self,
-        callback: Callable[[*Ts], object],
-        *args: *Ts,
-        context: Context | None = None,
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
         """Schedule `callback`, as `call_soon` does; another thread is refused."""
         if threading.get_ident() != self._home:

@@ -47,10 +47,7 @@ def made(name: str) -> Row:
     """Say when a record was made, and with what."""
     record = read(name)
     python = f"CPython {record['python'].removeprefix('CPython ')}"
-    return {
-        "date": record["date"],
-        "tools": [python, *filter(None, [record.get("machine")])],
-    }
+    return {"date": record["date"], "tools": [python, *filter(None, [record.get("machine")])]}
 
 
 TABLES = {

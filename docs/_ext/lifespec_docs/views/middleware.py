@@ -25,11 +25,7 @@ def passes(row: Row) -> bool:
 
 def middleware() -> Row:
     """Arrange those that change or add anything."""
-    return {
-        "columns": COLUMNS,
-        "rows": [row for row in rows() if not passes(row)],
-        "signs": SIGNS,
-    }
+    return {"columns": COLUMNS, "rows": [row for row in rows() if not passes(row)], "signs": SIGNS}
 
 
 def passing() -> Row:
@@ -50,8 +46,4 @@ def findings() -> Row:
     return {"rows": found, "says": sentences(), "signs": SIGNS, "chinese": chinese}
 
 
-TABLES = {
-    "middleware": middleware,
-    "middleware-findings": findings,
-    "middleware-passing": passing,
-}
+TABLES = {"middleware": middleware, "middleware-findings": findings, "middleware-passing": passing}
