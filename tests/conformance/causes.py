@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -203,6 +205,62 @@ async def has_a_task_that_dies(scope: Any) -> AsyncIterator[None]:
     yield
 
 
+@reported(1, "CancelledError, in `awaits_what_it_cancels`", "Suppress asyncio.CancelledError")
+@application
+async def awaits_what_it_cancels(_: Any) -> AsyncIterator[None]:
+    task = asyncio.create_task(wait_for_kafka())
+    yield
+    task.cancel()
+    await task
+
+
+@reported(0, "a task that was cancelled and still runs: `cancels_and_goes.tidy`", "Await it after")
+@application
+async def cancels_and_goes(_: Any) -> AsyncIterator[None]:
+    async def tidy() -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(1)
+
+    task = asyncio.create_task(tidy())
+    yield
+    task.cancel()
+
+
+def stop(*_: object) -> None:
+    """Be a handler of a signal."""
+
+
+@reported(
+    0,
+    "`stop`, tests/conformance/causes.py:",
+    "takes SIGINT from the server",
+    "`loop.add_signal_handler` takes SIGTERM from the server",
+)
+@application
+async def takes_signals(_: Any) -> AsyncIterator[None]:
+    signal.signal(signal.SIGINT, stop)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+    yield
+
+
+@reported(0, "while starting: WARNING RuntimeWarning: coroutine 'wait_for_kafka' was never awaited")
+@application
+async def awaits_nothing(_: Any) -> AsyncIterator[None]:
+    wait_for_kafka()
+    yield
+
+
+@reported(1, " of multiprocessing (", "a child process that still runs: os.fork (")
+@application
+async def leaves_copies(_: Any) -> AsyncIterator[None]:
+    multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,)).start()
+    if not os.fork():
+        time.sleep(100)  # noqa: ASYNC251  the fault
+    yield
+
+
 @reported(1, "does not stop", "no: OSError: no orders, in `work`")
 @application
 async def fails_while_serving(_: Any) -> AsyncIterator[None]:
@@ -249,7 +307,7 @@ returns_at_shutdown = reported(1, "it returned without an answer to lifespan.shu
 raises_at_shutdown = reported(1, "it raised at shutdown: OSError: no disk")(
     says("receive", STARTED, "receive", fail(OSError("no disk")))
 )
-crashes = reported(1, "it raised while it was running: OSError: no disk")(
+crashes = reported(1, "fails while it runs", "raised while it was running: OSError: no disk")(
     says("receive", STARTED, fail(OSError("no disk")))
 )
 exits = reported(2, "does not start", "it ended the process at startup: status 4")(

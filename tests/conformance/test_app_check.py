@@ -76,6 +76,7 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("shop:zzz", "", "there is no zzz in shop: name one that it has"),
         ("shop:number", "", "shop:number is 7, which cannot be called"),
         ("shop:app", "async def f(): ...\napp = f()", "shop:app is a coroutine, because `f` is an"),
+        ("shop:Shop", "", "it is the class Shop: name an application that the class makes"),
         ("shop:make", "", "it cannot be called with scope, receive and send"),
         (
             "shop:app",

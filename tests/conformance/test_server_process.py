@@ -102,6 +102,8 @@ def test_every_process_of_a_server_is_ended(then: str) -> None:
 def test_a_command_ends_what_was_started_meanwhile() -> None:
     with leaving_none():
         child = subprocess.Popen([sys.executable, "-c", WAIT], start_new_session=True)
+        mark = os.environ[process.RUN]  # a process that has just begun has no environment yet
+        assert until(lambda: child.pid in process._marked(process.RUN, mark), LIMIT)
     assert child.wait(LIMIT) == -signal.SIGKILL
     assert process.RUN not in os.environ
 

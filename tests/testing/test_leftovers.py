@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+import multiprocessing
+import os
 import socket
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -83,6 +85,15 @@ def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
         found = leftovers.threads(before)
         over.set()
         assert len(found) == 1
+
+
+def test_an_idle_pool_of_processes_ends_with_the_process() -> None:
+    before = {*threading.enumerate()}
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        pool.submit(int).result()
+        assert (leftovers.threads(before), leftovers.processes(os.getpid())) == ([], [])
+        pool.submit(time.sleep, 2 * leftovers.ENDING)
+        assert len(leftovers.threads(before)) == 1
 
 
 def test_a_thread_of_a_pool_that_runs_a_function_in_c_is_busy() -> None:

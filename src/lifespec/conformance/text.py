@@ -82,7 +82,8 @@ class Words:
         for name in dict.fromkeys(theirs.values()):
             of = tuple(rule for rule, other in theirs.items() if other == name)
             yield self.say(fact("decided-by", count=len(of), name=name, names=of))
-        reasons = [each.observed for each in worst if each.verdict == Verdict.SKIP]
+        skipped = (each for each in worst if each.verdict == Verdict.SKIP)
+        reasons = [each.observed for each in skipped if report.supported]
         for why, count in Counter(each for each in reasons if each.kind in NOT_JUDGED).items():
             yield self.say(fact("not-judged-count", count=count, reason=why))
 
@@ -234,11 +235,13 @@ class _Page:
 def _headline(report: Report) -> str:
     """Return what the first line says."""
     labels = {row.label for row in report.rows}
+    early = {"failed-early", "raised-early", "exited-early"} & {r.fact.kind for r in report.rows}
     lines = {
         "does-not-start": report.starts is False and report.supported,
         "without-startup": report.starts is False,
         "unchecked": report.unchecked,
         "unsupported": not report.supported,
+        "fails-early": early,
         "does-not-stop": report.stops is False,
         "does-not-end": report.ends is False,
         "broken": any(each.fails() for each in report.findings),

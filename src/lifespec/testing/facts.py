@@ -9,6 +9,7 @@ import traceback
 from asyncio import Task
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
 from typing import Any, NamedTuple, Self
@@ -35,6 +36,9 @@ def _(english: str) -> str:
 
 SENTENCES: Mapping[str, str] = {
     "task-left": _("a task that still runs: {name}. Cancel it in the clean-up."),
+    "task-unawaited": _(
+        "a task that was cancelled and still runs: {name}. Await it after its cancellation."
+    ),
     "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
     "process-left": _("a child process that still runs: {name}."),
     "logged": _("{level} {logger}: {message}"),
@@ -211,7 +215,7 @@ class Error(NamedTuple):
 def described(error: BaseException) -> Error:
     """Return an exception as data."""
     errors = [*_chain(error)]
-    found = (place(traceback.walk_tb(each.__traceback__)) for each in errors)
+    found = map(_origin, errors)
     first = errors[0]
     text = " ".join(_text(first).split())
     kinds = tuple(dict.fromkeys(kind.__name__ for each in errors for kind in type(each).__mro__))
@@ -219,6 +223,21 @@ def described(error: BaseException) -> Error:
     files = [frame.f_code.co_filename for frame, _line in traceback.walk_tb(first.__traceback__)]
     file = files[-1] if files else ""
     return Error(type(first).__name__, text, next(filter(None, found), None), kinds, texts, file)
+
+
+def _origin(error: BaseException) -> Place | None:
+    """Return where an exception came from: a CancelledError from who awaited what was cancelled.
+
+    That is the first of the author's frames behind the last one of a library that called them.
+    """
+    frames = traceback.walk_tb(error.__traceback__)
+    runs = [[*run] for own, run in groupby(frames, lambda each: is_own(_file(each))) if own]
+    run = runs[-1] if runs else []
+    return place(run[:1] if type(error).__name__ == "CancelledError" else run)
+
+
+def _file(frame: tuple[FrameType, int]) -> str:
+    return frame[0].f_code.co_filename
 
 
 def _text(error: BaseException) -> str:

@@ -32,6 +32,7 @@ from lifespec.testing.facts import (
 ENDING = 0.5  # seconds that threads and processes have to end
 POLL = 0.05
 _PROC = Path("/proc")
+_HELPER = "from multiprocessing.resource_tracker import"  # in the command of a process of Python's
 _WAITING = (threading.__file__, queue.__file__)
 # where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
 _IDLE = (
@@ -140,8 +141,10 @@ async def tasks(
     for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
         await asyncio.sleep(0)
     left = [each for each in running if not each.done() and belongs(each)]
-    found = [task_name(each, made.get(each)) for each in left]
-    return sorted((fact("task-left", name=each) for each in found), key=str)
+    kinds = ["task-unawaited" if each.cancelling() else "task-left" for each in left]
+    names = [task_name(each, made.get(each)) for each in left]
+    found = zip(kinds, names, strict=True)
+    return sorted((fact(kind, name=name) for kind, name in found), key=str)
 
 
 def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
@@ -187,9 +190,11 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
 
 
 def _holds(thread: threading.Thread) -> bool:
-    """Tell whether a thread delays the end of the process; an idle thread of a pool does not."""
+    """Tell whether a thread delays the end of the process; that of an idle pool does not."""
     if thread.daemon or thread is threading.current_thread():
         return False
+    if (pending := getattr(thread, "pending_work_items", None)) is not None:  # a pool of processes
+        return bool(pending)
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001
     codes = [each.f_code for each, _line in traceback.walk_stack(frame)]
     waiting = [*takewhile(lambda each: each.co_filename in _WAITING, codes)]
@@ -219,12 +224,25 @@ def processes(pid: int) -> list[Fact]:
 
 
 def _children(pid: int) -> Iterator[str]:
-    """Yield the command and the number of each child that runs."""
+    """Yield the name or command and the number of each child that runs.
+
+    Those that end by themselves are left out: of pools of processes, and Python's own.
+    """
+    pools = (getattr(each, "processes", None) for each in threading.enumerate())
+    pooled = {number for each in pools for number in each or ()}
+    started: Any = getattr(sys.modules.get("multiprocessing"), "active_children", list)()
+    names = {each.pid: f"{each.name} of multiprocessing" for each in started}
     for folder in _PROC.glob("[0-9]*"):
         with suppress(OSError, ValueError):
             _name, _, fields = (folder / "stat").read_text().rpartition(") ")
             state, parent = fields.split()[:2]
-            if int(parent) == pid and state != "Z":
-                program, *words = (folder / "cmdline").read_text().split("\0")
-                command = " ".join([Path(program).name, *words]).strip()
-                yield f"{command[:60]} ({folder.name})"
+            command, number = _command(folder), int(folder.name)
+            if int(parent) == pid and state != "Z" and _HELPER not in command:
+                forked = command == _command(_PROC / str(pid))
+                shown = names.get(number) or ("os.fork" if forked else command[:60])
+                yield from [f"{shown} ({number})"] * (number not in pooled)
+
+
+def _command(folder: Path) -> str:
+    program, *words = (folder / "cmdline").read_text().split("\0")
+    return " ".join([Path(program).name, *words]).strip()

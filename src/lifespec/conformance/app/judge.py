@@ -43,7 +43,7 @@ def stops(seen: Seen) -> bool:
 
 def lingers(seen: Seen) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
-    return seen.lingers and any(each.kind != "task-left" for each in seen.leftovers)
+    return seen.lingers and not all(each.kind.startswith("task-") for each in seen.leftovers)
 
 
 def course(seen: Seen, limit: float) -> Fact:
@@ -70,7 +70,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
     last = serving if serving.shutdown == "complete" else seen
     started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
     whole, wrong = seen.shutdown == "complete", any(map(_is_misshapen, seen.errors))
-    unrun = [each for each in seen.unrun if each.kind != "given-no-lifespan"] * (whole or wrong)
+    unrun = [each for each in seen.unrun if not each.kind.startswith("given-")] * (whole or wrong)
     unrun = [each for each in unrun if serving is seen or each in serving.unrun]
     lines = {
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
@@ -202,6 +202,7 @@ def _more(count: int) -> Iterator[Fact]:
 def _to_know(seen: Seen) -> Iterator[Fact]:
     if seen.rebound:
         yield Fact("state-rebound")
+    yield from seen.handlers
     if seen.shutdown == "returned early" and seen.framework:
         yield fact("by-framework", framework=seen.framework)
     if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):
@@ -244,7 +245,7 @@ def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) ->
 
 def _advice_on_errors(seen: Seen) -> Iterator[Fact]:
     """Yield advice by the kind of exception."""
-    wrong = [each for each in seen.unrun if each.kind == "given-no-lifespan"]
+    wrong = [each for each in seen.unrun if each.kind.startswith("given-")]
     for error in seen.errors:
         if wrong and "callable" in error.texts:
             yield from wrong

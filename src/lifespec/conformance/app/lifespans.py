@@ -179,7 +179,8 @@ def unrun(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[
         parts = {"receiver": each.receiver, "place": each.place.fact()}
         if not each.code:
             kind = type(each.value).__name__
-            yield fact("given-no-lifespan", name=each.name, type=kind, **parts)
+            wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
+            yield fact(wrong, name=each.name, type=kind, **parts)
         elif each.code not in ran:
             yield fact(each.kind, **parts)
 

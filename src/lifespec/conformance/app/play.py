@@ -6,6 +6,7 @@ unknown event and for one that changes no state; nothing else is raised into the
 """
 
 import difflib
+import signal
 import sys
 import time
 import traceback
@@ -26,6 +27,7 @@ from lifespec.testing.leftovers import Logged
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
 
 
@@ -99,6 +101,7 @@ class Seen:
     marks: list[tuple[float, str]] = field(default_factory=list)
     died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
     unrun: list[Fact] = field(default_factory=list)
+    handlers: list[Fact] = field(default_factory=list)  # of signals, in the place of the server's
     compared: dict[tuple[str, str], Any] = field(default_factory=dict)
     complete: bool = False
 
@@ -165,6 +168,7 @@ class Call:
         self.messages: list[Any] = []
         self.raised: BaseException | None = None
         self.changed: Any = loop.event()
+        self.handlers = {each: signal.getsignal(each) for each in SIGNALS}
 
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
@@ -211,6 +215,11 @@ class Call:
         if event["type"] == "lifespan.shutdown":
             self.seen.shutdown_sent, self.phase_began = True, time.monotonic()
             self.mark("stopping")
+            now = {each: signal.getsignal(each) for each in SIGNALS}
+            own = [each for each in SIGNALS if now[each] != self.handlers[each]]
+            self.seen.handlers = [
+                fact("signal-taken", signal=each.name, handler=_handler(now[each])) for each in own
+            ]
             died = self.loop.died()
             self.seen.died = [fact("died", task=task, error=error.fact()) for task, error in died]
         self.inbox.append(event)
@@ -468,6 +477,16 @@ def _module(frame: Any) -> str:
     code = frame.f_code
     is_application = {*code.co_varnames} >= _ARGUMENTS and not facts.is_lifespec(code.co_filename)
     return str(frame.f_globals.get("__name__", "")) if is_application else ""
+
+
+def _handler(handler: Any) -> Fact | str:
+    """Return the name of a handler of a signal, and where it is if it is the author's."""
+    code, name = getattr(handler, "__code__", None), getattr(handler, "__qualname__", repr(handler))
+    name = "loop.add_signal_handler" if name == "_sighandler_noop" else name  # asyncio's
+    if code is None or not facts.is_own(code.co_filename):
+        return f"`{name}`"
+    name = name.rpartition("<locals>.")[2]
+    return facts.Place.at(name, code.co_filename, code.co_firstlineno).fact()
 
 
 def _unknown(kind: object, message: object) -> Fact:

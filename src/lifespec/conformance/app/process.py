@@ -317,6 +317,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
             seen = Seen(obstacle=error.fact)
     seen.complete = True
     publish(seen)
+    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  multiprocessing would first join its children
 
 
 def _play(job: Job, case: Case, watch: Watch) -> Seen:
@@ -324,7 +325,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
     subject, looks, before = job.find(), case.name in cases.COURSE, {*threading.enumerate()}
     found, ran = lifespans.find(subject) if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
-    with leftovers.logging_errors() as logged, leftovers.noting_threads():
+    with leftovers.logging_errors() as logged, _unawaited(logged), leftovers.noting_threads():
         with lifespans.running(ran) if looks else contextlib.nullcontext():
             call = _call(subject, job, case, watch)
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
@@ -337,6 +338,21 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
     watch.arm(job.limit)
     seen.leftovers += leftovers.threads(before) + leftovers.processes(os.getpid())
     return seen
+
+
+@contextlib.contextmanager
+def _unawaited(logged: list[leftovers.Logged]) -> Iterator[None]:
+    """Add the warnings of coroutines that were never awaited: their code did not run."""
+
+    def note(message: Warning | str, category: type[Warning], *_: object) -> None:
+        if "was never awaited" in str(message):
+            now = time.monotonic()
+            logged.append(leftovers.Logged("WARNING", category.__name__, str(message), now))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = note  # type: ignore[assignment]
+        yield
 
 
 def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:

@@ -98,4 +98,6 @@ def _check_signature(app: Callable[..., Any]) -> None:
     except ValueError:  # it does not say what it can be called with
         return
     except TypeError as error:
+        if inspect.isclass(app):
+            raise NotFound(fact("is-class", name=app.__name__)) from None
         raise NotFound(fact("no-application-signature", error=str(error))) from None
