@@ -150,9 +150,7 @@ class Unspeakable(Exception):
     ],
 )
 @both
-async def test_what_fails_at_startup_is_the_message(
-    on: Any, state: Any, error: Any, message: str
-) -> None:
+async def test_what_fails_is_the_message(on: Any, state: Any, error: Any, message: str) -> None:
     context = life(raises(error) if error else nothing, state)
     scope = {"type": "lifespan"}
     with pytest.raises(StartupFailed) as caught:

@@ -95,9 +95,7 @@ def test_help_fits_a_terminal(
 
 
 @pytest.mark.parametrize("timeout", ["no", "0", "nan"])
-def test_bad_usage_is_refused_by_the_parser(
-    timeout: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_usage_is_refused_by_argparse(timeout: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert ended("check", "app", "x", "--timeout", timeout) == 2
     error = f"argument --timeout: invalid seconds value: '{timeout}'\n"
     assert capfd.readouterr().err.endswith(f"lifespec check app: error: {error}")
@@ -144,7 +142,7 @@ def test_a_closed_pipe_leaves_no_traceback() -> None:
     assert process.returncode == 0
 
 
-def test_importing_the_module_that_runs_the_command_runs_nothing(
+def test_importing_the_module_of_the_command_runs_nothing(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     importlib.import_module("lifespec.__main__")
@@ -201,9 +199,7 @@ def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
     assert checks.pop() == {**common, **given, "timeout": 10.0, "workers": "-w 2"}
 
 
-def test_a_report_is_written_to_files_in_english(
-    checks: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_a_report_in_files_is_english(checks: list[dict[str, Any]], tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("older")
     files = ["--json", str(tmp_path / "a.json"), "--junit", str(tmp_path / "a.xml")]
     assert ended("check", "app", "shop:live", "--language", "zh", *files) == 0
@@ -308,9 +304,7 @@ def test_the_files_are_those_that_are_self_contained() -> None:
     assert marked == {*cli.COPIES} - {"server_trio"}  # which needs server.py beside it
 
 
-def test_copy_writes_new_files_and_replaces_none(
-    tmp_path: Path, refusal: Callable[..., str]
-) -> None:
+def test_copy_writes_new_files_only(tmp_path: Path, refusal: Callable[..., str]) -> None:
     mine = tmp_path / "mine.py"
     assert ended("copy", "server", "server_trio", "--to", str(tmp_path)) == 0
     assert ended("copy", "server", "--to", str(mine)) == 0

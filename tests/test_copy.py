@@ -60,9 +60,7 @@ def test_the_server_for_trio_uses_the_copy_beside_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", COPIES)
-def test_a_copy_says_its_origin_and_is_the_same_program(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_says_its_origin_and_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIFESPEC_BASE_URL", "https://example.org/stable")
     docstring, code = cli.content(name).split(cli.END, 1)
     assert docstring.splitlines()[-3:] == [
@@ -73,9 +71,7 @@ def test_a_copy_says_its_origin_and_is_the_same_program(
     assert (SRC / f"{name}.py").read_text("utf-8").endswith(cli.END + code)
 
 
-def test_a_copy_of_sources_that_are_not_installed_says_its_licence(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_copy_of_what_is_not_installed_says_its_licence(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: str) -> None:
         raise metadata.PackageNotFoundError
 

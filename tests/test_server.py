@@ -370,9 +370,7 @@ NO_SCOPE = "scope must have the type 'lifespan' and no state yet, got "
         (TypeError, "app must be callable, got ", "app", "app"),
     ],
 )
-def test_arguments_that_are_refused(
-    error: type[Exception], sentence: str, name: str, value: Any
-) -> None:
+def test_refused_arguments(error: type[Exception], sentence: str, name: str, value: Any) -> None:
     with pytest.raises(error, match=f"^{re.escape(f'{sentence}{value!r}')}$"):
         Lifespan(**{"app": application, name: value})
 

@@ -224,7 +224,7 @@ def test_each_event_out_of_turn_and_a_return_without_an_answer_are_forbidden() -
     }
 
 
-def test_arguments_that_are_refused() -> None:
+def test_refused_arguments() -> None:
     titles = "lifespan 1.0 (ASGI), lifespan 2.0 (ASGI), AMGI 1.0, AMGI 2.0, PAGI 0.3"
     assert ", ".join(spec.title for spec in SPECS.values()) == titles
     known = "asgi 1.0, asgi 2.0, amgi 1.0, amgi 2.0, pagi 0.3"

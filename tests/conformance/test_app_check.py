@@ -147,9 +147,7 @@ def test_what_cannot_be_called_is_no_application() -> None:
     assert check_app(max).supported is False  # it does not say what it takes
 
 
-def test_an_application_that_needs_trio_is_told_so_where_it_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_who_needs_trio_is_told_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "find_spec", lambda _: None)
     report = check_app(causes.on_trio, timeout=10.0)
     assert report.status == 2

@@ -136,8 +136,6 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
          "unspecified", "x"),
     ],
 )  # fmt: skip
-def test_a_phrase_judges_what_was_seen(
-    phrase: str, rule: str, seen: Seen, how: str, kind: str
-) -> None:
+def test_phrases_judge_what_we_saw(phrase: str, rule: str, seen: Seen, how: str, kind: str) -> None:
     found = judge.PHRASES[phrase](judge._Question(rule, "asgi 2.0", seen, seen, 30.0))
     assert (found.how, found.observed.kind) == (how, kind)

@@ -116,27 +116,21 @@ def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
     ("lifespan", "kind"),
     [("first", "handler-ignored"), ("None", "never-ran"), ("_DefaultLifespan()", "never-ran")],
 )
-def test_an_application_with_a_lifespan_runs_no_handlers(
-    found: Any, lifespan: str, kind: str
-) -> None:
+def test_one_with_a_lifespan_runs_no_handlers(found: Any, lifespan: str, kind: str) -> None:
     source = f"class _DefaultLifespan: ...\napp.lifespan_context = {lifespan}\n"
     given = found(f"{source}app.add_event_handler('startup', second)")
     assert [each.kind for each in lifespans.unrun([given["second"]], set())] == [kind]
 
 
 @pytest.mark.parametrize("holds", [False, True])
-def test_an_application_of_another_module_counts_if_the_subject_holds_it(
-    found: Any, *, holds: bool
-) -> None:
+def test_one_elsewhere_counts_if_the_subject_holds_it(found: Any, *, holds: bool) -> None:
     assert "second" in found("App(on_startup=[second])")
     subject = [vars(sys.modules["shop_of_test"])["app"]] if holds else []
     given = [each for each in lifespans.find(subject) if each.place.file == "shop.py"]
     assert bool(given) is holds
 
 
-def test_a_file_that_cannot_be_parsed_gives_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unparsable_file_gives_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "broken.py"
     path.write_text("lifespan = (")
     module = ModuleType("broken")

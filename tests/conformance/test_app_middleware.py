@@ -188,9 +188,7 @@ def test_a_difference_that_no_specification_forbids_fails_nobody(
         (lambda app: Starlette(routes=[Mount("/", app)]), "It answers startup in the appl"),
     ],
 )
-def test_a_lifespan_that_is_not_passed_on_is_the_one_fault(
-    middleware: Middleware, instead: str
-) -> None:
+def test_a_lifespan_not_passed_on_is_the_one_fault(middleware: Middleware, instead: str) -> None:
     found = check(middleware)
     assert rules(found, "fail") == {"startup-sent"}
     text = " ".join(str(found).split())

@@ -18,7 +18,7 @@ def wide(line: str) -> int:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("rule_id", rules())
-def test_every_rule_fits_a_terminal(
+def test_a_rule_fits_a_terminal(
     rule_id: str, language: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No line has more than 80 columns, or ends with a space; Chinese characters take two."""

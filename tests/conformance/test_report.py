@@ -70,9 +70,7 @@ def test_a_finding_is_a_sentence() -> None:
         ("skip", "shutdown-answered", "asgi 2.0", "skip"),
     ],
 )
-def test_the_level_of_the_rule_gives_the_verdict(
-    how: Any, rule: str, spec: str, verdict: str
-) -> None:
+def test_the_level_of_a_rule_is_the_verdict(how: Any, rule: str, spec: str, verdict: str) -> None:
     wanted = next(each for each in expected(CASE, spec) if each.rule == rule)
     given = finding(CASE, spec, wanted, Outcome(how, SENT), framework="Starlette")
     assert given.verdict == verdict

@@ -74,7 +74,7 @@ def test_check_server_takes_a_command_as_in_a_shell() -> None:
         ({"command": "serve '{app}"}, "bad-arguments"),
     ],
 )
-def test_arguments_that_are_refused(options: dict[str, Any], kind: str) -> None:
+def test_refused_arguments(options: dict[str, Any], kind: str) -> None:
     with pytest.raises(Unchecked) as unchecked:
         check_server(**{"command": SERVER} | options)
     assert unchecked.value.fact.kind == kind

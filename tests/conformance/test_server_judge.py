@@ -291,7 +291,7 @@ STATE: list[Row] = [
 
 
 @pytest.mark.parametrize(("phrase", "seen", "right"), [*course(), *SERVING, *STATE])
-def test_a_phrase_holds_or_is_broken_or_says_nothing(
+def test_a_phrase_holds_or_breaks_or_says_nothing(
     phrase: str, seen: Observation, right: object
 ) -> None:
     assert held(phrase, seen) == right
@@ -331,9 +331,7 @@ def test_the_versions_are_strings(scope: dict[str, Any], spec: str, right: bool)
         (28, False, "skip"),
     ],
 )
-def test_the_state_is_an_empty_mutable_mapping(
-    state: object, namespace: object, empty: object
-) -> None:
+def test_the_state_is_an_empty_mapping(state: object, namespace: object, empty: object) -> None:
     seen = offers({"state": state})
     assert (held("namespace", seen), held("empty state", seen)) == (namespace, empty)
 

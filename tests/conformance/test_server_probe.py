@@ -101,9 +101,7 @@ def run(request: pytest.FixtureRequest) -> Run:
         ("receive, receive, receive", False, "received startup, received shutdown, received , ret"),
     ],
 )
-def test_each_step_is_logged_and_so_is_the_end(
-    script: str, refusing: bool, wanted: str, stage: Stage
-) -> None:
+def test_steps_and_end_are_logged(script: str, refusing: bool, wanted: str, stage: Stage) -> None:
     """What a server refuses is logged and raised, except after `try`."""
     arguments = {"send": COMPLETE, "try": 28, "raise": "no database"}
     steps = [line.partition(" ") for line in script.split(", ")]

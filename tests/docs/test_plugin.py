@@ -171,9 +171,7 @@ def test_new_outputs_are_written_and_checks_are_not(
     run(text).assert_outcomes(passed=3, failed=2)
 
 
-def test_a_process_finds_the_files_that_are_named_or_shown(
-    run: Run, pytester: pytest.Pytester
-) -> None:
+def test_a_process_finds_files_named_or_shown(run: Run, pytester: pytest.Pytester) -> None:
     (pytester.path / "docs" / "other.py").write_text("b = 2\n")
     page = "{.file-shop .not-run}\n```python\na = 1\n```\n\n```{shown} other.py\n```\n\n"
     page += "{.real .beside}\n" + python("import shop, other\nprint(shop.a + other.b)", "3")

@@ -81,9 +81,7 @@ def edit(browser: Browser, number: int, program: str) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_each_program_does_what_its_page_shows(
-    browser: Browser, address: str, site: Path, part: int
-) -> None:
+def test_each_program_does_as_shown(browser: Browser, address: str, site: Path, part: int) -> None:
     pages = sorted((site / "en").rglob("*.html"))[part::4]
     names = [
         page.relative_to(site / "en").as_posix()
@@ -138,9 +136,7 @@ def test_a_link_does_not_run_by_itself(browser: Browser, address: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["%E0%A4%A", "=", "_", "A" * 100_000, "constructor"])
-def test_a_spoiled_link_shows_a_program_all_the_same(
-    browser: Browser, address: str, code: str
-) -> None:
+def test_a_spoiled_link_shows_a_program(browser: Browser, address: str, code: str) -> None:
     browser.open("about:blank")
     browser.open(f"{address}/en/playground.html#code={code}")
     assert browser.run("!!document.querySelector('textarea').value")

@@ -71,9 +71,7 @@ def test_a_page_fits_a_phone_keeps_to_its_policy_and_asks_no_other_host(
 
 
 @looked_at
-def test_the_policy_stops_scripts_and_requests_that_are_not_the_sites(
-    browser: Browser, address: str
-) -> None:
+def test_the_policy_stops_scripts_and_requests_of_others(browser: Browser, address: str) -> None:
     listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
     browser.open(f"{address}/en/protocol.html")
     browser.run("""
@@ -122,9 +120,7 @@ def test_a_link_to_a_rule_or_a_case_is_not_below_the_header_of_a_phone(
     browser.width(1280)
 
 
-def test_the_navigation_is_folded_but_for_the_group_of_the_page(
-    pages: dict[str, BeautifulSoup],
-) -> None:
+def test_the_navigation_is_folded_but_for_the_page_s_group(pages: dict[str, BeautifulSoup]) -> None:
     """A page that is in no group unfolds the one whose table leads to it; the search, none."""
     for name, page in pages.items():
         groups = page.select(".sidebar-tree > details")
@@ -163,9 +159,7 @@ def test_a_copied_program_has_what_it_needs(browser: Browser, site: Path) -> Non
 
 @looked_at
 @pytest.mark.parametrize("folder", LANGUAGES)
-def test_the_protocol_fits_on_four_sheets_of_paper(
-    browser: Browser, site: Path, folder: str
-) -> None:
+def test_the_protocol_fits_on_four_sheets(browser: Browser, site: Path, folder: str) -> None:
     browser.open((site / folder / "protocol.html").as_uri())
     a4 = {"paperWidth": 8.27, "paperHeight": 11.69}
     printed = b64decode(browser.send("Page.printToPDF", printBackground=True, **a4)["data"])
@@ -181,9 +175,7 @@ def test_the_first_page_leads_to_a_language(browser: Browser, site: Path) -> Non
     assert [link["href"] for link in page.find_all("a")] == ["en/index.html", "zh-cn/index.html"]
 
 
-def test_every_link_within_the_site_leads_somewhere(
-    site: Path, pages: dict[str, BeautifulSoup]
-) -> None:
+def test_each_link_of_the_site_leads_somewhere(site: Path, pages: dict[str, BeautifulSoup]) -> None:
     ids = {name: {each["id"] for each in page.select("[id]")} for name, page in pages.items()}
     dead = []
     for name, page in pages.items():
@@ -214,7 +206,7 @@ def test_every_page_names_its_other_language_and_itself(pages: dict[str, Beautif
 
 
 @pytest.mark.parametrize("folder", LANGUAGES)
-def test_every_page_describes_itself_in_its_language(
+def test_a_page_describes_itself_in_its_language(
     pages: dict[str, BeautifulSoup], folder: str
 ) -> None:
     found = {

@@ -124,9 +124,7 @@ def test_a_record_says_its_date_and_its_versions_and_the_page_shows_both(record:
             assert f"{package} {version}" in shown.replace("\\", "")
 
 
-def test_a_row_that_was_measured_alone_is_named_with_its_date(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_row_measured_alone_is_named_with_its_date(monkeypatch: pytest.MonkeyPatch) -> None:
     record = records.read("servers")
     record["subjects"][1] |= {"date": "2030-01-02", "python": "CPython 3.99.0"}
     monkeypatch.setattr(records, "read", lambda _: record)

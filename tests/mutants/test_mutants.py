@@ -102,9 +102,7 @@ def test_what_is_right_breaks_nothing(app: Application, spec: str) -> None:
         for name, mutant in mutants.items()
     ],
 )
-def test_wrong_middleware_is_named_by_its_rule(
-    rule_id: str, mutant: Callable[..., Any], spec: str
-) -> None:
+def test_wrong_middleware_has_its_rule(rule_id: str, mutant: Callable[..., Any], spec: str) -> None:
     """By every text that has the rule, and no other rule is named, by whatever text."""
     known = {rule_id} if spec in rules()[rule_id].specs else set()
     assert faults(check_middleware(mutant, spec)) == known

@@ -77,9 +77,7 @@ def served(place: Path, packages: Path, name: str, steps: Sequence[str]) -> tupl
 
 
 @each_server
-def test_a_request_finds_the_state_and_no_error_is_logged(
-    tmp_path: Path, packages: Path, name: str
-) -> None:
+def test_requests_find_the_state_and_no_error(tmp_path: Path, packages: Path, name: str) -> None:
     answer, log = served(tmp_path, packages, name, [START, *STOP])
     assert answer == "served"
     assert not re.search(f"ERROR|{re.escape(TRACEBACK)}|The application", log)
@@ -96,7 +94,7 @@ def test_an_application_that_raises_at_startup_is_served_and_its_exception_is_lo
 
 @each_server
 @pytest.mark.parametrize("steps", [[FAILED], [FAILED, RAISE]], ids=["sends", "raises"])
-def test_a_failed_startup_is_logged_once(
+def test_failures_are_logged_once(
     tmp_path: Path, packages: Path, name: str, steps: list[str]
 ) -> None:
     answer, log = served(tmp_path, packages, name, steps)

@@ -250,9 +250,7 @@ def test_an_end_without_a_signal(
         ("crashes", [], "ERROR: The application crashed while the server was running: "),
     ],
 )
-def test_an_end_that_goes_wrong(
-    tmp_path: Path, app: str, options: list[str], sentence: str
-) -> None:
+def test_an_end_that_fails(tmp_path: Path, app: str, options: list[str], sentence: str) -> None:
     """The server ends, and says so with its exit status."""
     with serve(tmp_path, app, *options) as server:
         until(server, "the worker died" if app == "crashes" else "Serving on")

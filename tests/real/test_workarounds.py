@@ -67,9 +67,7 @@ RUNS = [(name, program, each) for program, each in WORKAROUNDS for name in each.
 @pytest.mark.parametrize(
     ("name", "program", "workaround"), RUNS, ids=[" ".join(each[:2]) for each in RUNS]
 )
-def test_a_workaround_works(
-    name: str, program: str, workaround: Workaround, tmp_path: Path
-) -> None:
+def test_workaround_works(name: str, program: str, workaround: Workaround, tmp_path: Path) -> None:
     typed, port = SUBJECTS[name].command, free_port()
     old, new = workaround.instead
     assert old in typed

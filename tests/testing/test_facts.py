@@ -113,9 +113,7 @@ def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
     assert not facts.is_own(str(file))
 
 
-def test_a_file_elsewhere_is_named_without_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_elsewhere_has_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert facts.short(Path(__file__)) == FILE
     tmp_path.rmdir()  # nor is there a current folder

@@ -211,9 +211,7 @@ async def test_a_task_left_behind_is_named_with_a_failure() -> None:
     assert LEFT in caught.value.__notes__[0]
 
 
-async def test_the_owner_of_a_task_is_found_on_every_python(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_the_owner_of_a_task_is_found_on_each_python(monkeypatch: pytest.MonkeyPatch) -> None:
     async def nothing() -> None:
         pass
 

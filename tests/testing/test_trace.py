@@ -69,9 +69,7 @@ def test_an_event_without_a_type_is_recorded_as_it_is_written_in_python() -> Non
 
 
 @pytest.mark.parametrize("stuck", [STARTUP, {"type": "stuck"}])
-def test_an_event_that_the_server_never_took_was_neither_sent_nor_refused(
-    stuck: dict[str, str],
-) -> None:
+def test_an_event_that_nobody_took_was_neither_sent_nor_refused(stuck: dict[str, str]) -> None:
     async def app(_scope: object, receive: Any, send: Any) -> None:
         await send(stuck)
         await receive()
