@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from scripted import STARTED, STOPPED, says
@@ -194,15 +195,22 @@ async def logs_errors(_: Any) -> AsyncIterator[None]:
         logging.getLogger("rows").exception("the last batch was lost")
 
 
-@reported(0, "receive_messages`, made in `has_a_task_that_dies`", "ConnectionError: link detached")
+@reported(
+    0,
+    "while serving, the task `has_a_task_that_dies.dies`, made in `has_a_task_that_dies`",
+    "while stopping, the task",
+    "ConnectionError: link detached",
+)
 @application
 async def has_a_task_that_dies(scope: Any) -> AsyncIterator[None]:
-    async def receive_messages() -> None:
+    async def dies() -> None:
         await asyncio.sleep(0.05)
         raise ConnectionError("link detached")
 
-    scope["state"]["task"] = asyncio.create_task(receive_messages())
+    scope["state"]["first"] = asyncio.create_task(dies())
     yield
+    scope["state"]["second"] = asyncio.create_task(dies())
+    await asyncio.sleep(0.1)
 
 
 @reported(1, "CancelledError, in `awaits_what_it_cancels`", "Suppress asyncio.CancelledError")
@@ -228,6 +236,9 @@ async def cancels_and_goes(_: Any) -> AsyncIterator[None]:
     task.cancel()
 
 
+USER: ContextVar[str] = ContextVar("user")
+
+
 def stop(*_: object) -> None:
     """Be a handler of a signal."""
 
@@ -237,9 +248,11 @@ def stop(*_: object) -> None:
     "`stop`, tests/conformance/causes.py:",
     "takes SIGINT from the server",
     "`loop.add_signal_handler` takes SIGTERM from the server",
+    "gives to the context variable `USER`: put it into the state",
 )
 @application
 async def takes_signals(_: Any) -> AsyncIterator[None]:
+    USER.set("Ada")
     signal.signal(signal.SIGINT, stop)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     yield

@@ -78,7 +78,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
         "where": [*_stack(seen)] * bool(seen.waited),
         "left": [*_leftovers(last), *[Fact("lingers")] * stays],
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
-        "died": serving.died,
+        "died": [*dict.fromkeys([*serving.died, *seen.died])],
         "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST)],
         "know": [*_to_know(seen)] * started,
         "change": [*_changes(seen, died=bool(serving.died), unrun=unrun * whole, stays=stays)],
@@ -202,7 +202,7 @@ def _more(count: int) -> Iterator[Fact]:
 def _to_know(seen: Seen) -> Iterator[Fact]:
     if seen.rebound:
         yield Fact("state-rebound")
-    yield from seen.handlers
+    yield from (*seen.handlers, *seen.variables)
     if seen.shutdown == "returned early" and seen.framework:
         yield fact("by-framework", framework=seen.framework)
     if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):

@@ -11,6 +11,7 @@ import sys
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import Context, ContextVar, copy_context
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -101,6 +102,7 @@ class Seen:
     marks: list[tuple[float, str]] = field(default_factory=list)
     died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
     unrun: list[Fact] = field(default_factory=list)
+    variables: list[Fact] = field(default_factory=list)  # of the context, that no request sees
     handlers: list[Fact] = field(default_factory=list)  # of signals, in the place of the server's
     compared: dict[tuple[str, str], Any] = field(default_factory=dict)
     complete: bool = False
@@ -192,6 +194,7 @@ class Call:
         self.seen.has_state, self.seen.idle = bool(self.live), self.idle
         if self.seen.shutdown == "complete":
             self.seen.leftovers = await self.loop.running()
+            self.note_died("died-stopping")
         self.watch.publish(self.seen)
         self.over = True
 
@@ -220,12 +223,17 @@ class Call:
             self.seen.handlers = [
                 fact("signal-taken", signal=each.name, handler=_handler(now[each])) for each in own
             ]
-            died = self.loop.died()
-            self.seen.died = [fact("died", task=task, error=error.fact()) for task, error in died]
+            self.note_died("died")
         self.inbox.append(event)
         self.idle = False
         self._change()
         return True
+
+    def note_died(self, kind: str) -> None:
+        """Note the tasks whose exceptions were not retrieved."""
+        found = [fact(kind, task=task, error=error.fact()) for task, error in self.loop.died()]
+        known = [each.parts for each in self.seen.died]
+        self.seen.died += [each for each in found if each.parts not in known]
 
     async def wait_for(self, action: Action) -> bool:
         """Wait for a condition; when the time is over, note what the application is doing."""
@@ -334,6 +342,7 @@ class Call:
             self.end("returned")
 
     async def _awaitable(self) -> None:
+        self.context = copy_context()
         self.coroutine = self.app(self.scope, self._receive, self._send)
         if not hasattr(type(self.coroutine), "__await__"):
             raise NoApplication(short_repr(self.coroutine))
@@ -415,6 +424,7 @@ class Call:
         self.seen.seconds[phase] = time.monotonic() - self.phase_began
         if answer == "complete" and phase == "startup":
             self.mark("serving")
+            self.seen.variables = _variables(self.context)
             for key in self.live or ():
                 if not isinstance(key, str):
                     self._break("state-keys-text", fact("key-at-startup", key=short_repr(key)))
@@ -477,6 +487,19 @@ def _module(frame: Any) -> str:
     code = frame.f_code
     is_application = {*code.co_varnames} >= _ARGUMENTS and not facts.is_lifespec(code.co_filename)
     return str(frame.f_globals.get("__name__", "")) if is_application else ""
+
+
+def _variables(before: Context) -> list[Fact]:
+    """Return the context variables in the author's modules that this context has set."""
+    files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
+    own = [vars(each) for each, file in files if file and facts.is_own(file)]
+    named = {
+        value: name for each in own for name, value in each.items() if type(value) is ContextVar
+    }
+    found = [
+        each for each, value in copy_context().items() if before.get(each, before) is not value
+    ]
+    return [fact("context-variable", name=named[each]) for each in found if each in named]
 
 
 def _handler(handler: Any) -> Fact | str:
