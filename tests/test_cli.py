@@ -142,9 +142,7 @@ def test_a_closed_pipe_leaves_no_traceback() -> None:
     assert process.returncode == 0
 
 
-def test_importing_the_module_of_the_command_runs_nothing(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_importing_the_command_runs_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     importlib.import_module("lifespec.__main__")
     assert capfd.readouterr() == ("", "")
 

@@ -190,9 +190,7 @@ async def test_the_exception_of_the_body_is_raised_whatever_its_methods_do(on: A
         (["receive", STARTED, "receive"], [60], 0, "cancelled"),
     ],
 )
-def test_interrupted(
-    on: Any, before: list[Any], after: list[Any], body: float, outcome: str
-) -> None:
+def test_ctrl_c(on: Any, before: list[Any], after: list[Any], body: float, outcome: str) -> None:
     """Ctrl-C never strikes in the application: it ends startup, the body or shutdown."""
     seen = []
 

@@ -18,9 +18,7 @@ def wide(line: str) -> int:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("rule_id", rules())
-def test_a_rule_fits_a_terminal(
-    rule_id: str, language: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rules_fit_a_terminal(rule_id: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No line has more than 80 columns, or ends with a space; Chinese characters take two."""
     monkeypatch.setenv("LIFESPEC_BASE_URL", "https://a.invalid")
     *shown, address = explain.lines(rules()[rule_id], language)

@@ -291,9 +291,7 @@ STATE: list[Row] = [
 
 
 @pytest.mark.parametrize(("phrase", "seen", "right"), [*course(), *SERVING, *STATE])
-def test_a_phrase_holds_or_breaks_or_says_nothing(
-    phrase: str, seen: Observation, right: object
-) -> None:
+def test_a_phrase_holds_or_breaks_or_neither(phrase: str, seen: Observation, right: object) -> None:
     assert held(phrase, seen) == right
 
 

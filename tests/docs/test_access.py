@@ -38,9 +38,7 @@ def opened(browser: Browser, address: str) -> None:
 
 @pytest.mark.parametrize("part", range(4))
 @pytest.mark.parametrize("folder", LANGUAGES)
-def test_axe_finds_nothing(
-    browser: Browser, address: str, site: Path, folder: str, part: int
-) -> None:
+def test_axe_finds_none(browser: Browser, address: str, site: Path, folder: str, part: int) -> None:
     """Each test looks at every fourth page of a language."""
     names = sorted(path.relative_to(site).as_posix() for path in (site / folder).rglob("*.html"))[
         part::4
@@ -119,9 +117,7 @@ def test_a_group_of_the_navigation_unfolds_by_the_keyboard(browser: Browser, add
 @pytest.mark.parametrize(
     ("name", "drawer"), [("__navigation", ".sidebar-drawer"), ("__toc", ".toc-drawer")]
 )
-def test_the_drawers_of_a_phone_work(
-    browser: Browser, address: str, name: str, drawer: str
-) -> None:
+def test_drawers_of_a_phone_work(browser: Browser, address: str, name: str, drawer: str) -> None:
     """The focus goes in, and back to what opened them."""
     browser.width(390)
     browser.open(f"{address}/en/protocol.html")

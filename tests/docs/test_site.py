@@ -206,9 +206,7 @@ def test_every_page_names_its_other_language_and_itself(pages: dict[str, Beautif
 
 
 @pytest.mark.parametrize("folder", LANGUAGES)
-def test_a_page_describes_itself_in_its_language(
-    pages: dict[str, BeautifulSoup], folder: str
-) -> None:
+def test_a_page_has_a_description_of_its_own(pages: dict[str, BeautifulSoup], folder: str) -> None:
     found = {
         name: str(page.select('meta[name="description"]')[0]["content"])
         for name, page in pages.items()
