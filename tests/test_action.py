@@ -46,7 +46,10 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         ({"strict": "true"}, 1, "WARN unknown-scope-rejected"),
         ({"strict": "true", "ignore": IGNORED}, 0, "shop:careless keeps lifespan 2.0 (ASGI)"),
         pytest.param(
-            {"subject": "server", "target": f"{sys.executable} -m uvicorn {{app}} --port {{port}}"},
+            {
+                "subject": "server",
+                "target": f"'{sys.executable}' -m uvicorn {{app}} --port {{port}}",
+            },
             0,
             "PASS  startup-sent",
             marks=pytest.mark.slow,

@@ -37,7 +37,7 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
     ),
     "field_module": (
         2,
-        ("'module' object is not callable", "which FastAPI was given as its lifespan, is no func"),
+        ("'module' object is not callable", "which FastAPI was given as its lifespan, is a modul"),
     ),
     "field_scopes": (1, ("in a different task", "in `lifespan`", "use one task group instead")),
 }

@@ -71,8 +71,9 @@ def test_workaround_works(name: str, program: str, workaround: Workaround, tmp_p
     typed, port = SUBJECTS[name].command, free_port()
     old, new = workaround.instead
     assert old in typed
-    command = f"{typed.replace(old, new)} {workaround.options}".replace("tests/", f"{ROOT}/tests/")
+    command = f"{typed.replace(old, new)} {workaround.options}"
     first, *words = command.format(app=f"{program}:app", port=port, workers=1).split()
+    words = [each.replace("tests/", f"{ROOT}/tests/") for each in words]  # the path may have spaces
     answer, text = served(
         [str(BIN / first), *words], tmp_path, port, shows=workaround.shows, PYTHONPATH=PATHS
     )

@@ -350,7 +350,6 @@ def _unawaited(logged: list[leftovers.Logged]) -> Iterator[None]:
             logged.append(leftovers.Logged("WARNING", category.__name__, str(message), now))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always")
         warnings.showwarning = note  # type: ignore[assignment]
         yield
 
