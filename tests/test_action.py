@@ -30,6 +30,7 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     environment = {name: names[text] for name, text in step["env"].items()}
     environment |= {"GITHUB_ACTION_PATH": str(FOLDER), "LC_ALL": "C.UTF-8"}
     environment |= {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    environment |= {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return subprocess.run(
         ["bash", "-c", step["run"]],
         cwd=folder,
@@ -46,12 +47,8 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         ({"strict": "true"}, 1, "WARN unknown-scope-rejected"),
         ({"strict": "true", "ignore": IGNORED}, 0, "shop:careless keeps lifespan 2.0 (ASGI)"),
         pytest.param(
-            {
-                "subject": "server",
-                "target": f"'{sys.executable}' -m uvicorn {{app}} --port {{port}}",
-            },
-            0,
-            "PASS  startup-sent",
+            {"subject": "server", "target": "python -m uvicorn {app} --port {port}"},
+            *(0, "PASS  startup-sent"),
             marks=pytest.mark.slow,
         ),
     ],

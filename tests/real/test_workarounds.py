@@ -73,10 +73,8 @@ def test_workaround_works(name: str, program: str, workaround: Workaround, tmp_p
     assert old in typed
     command = f"{typed.replace(old, new)} {workaround.options}"
     first, *words = command.format(app=f"{program}:app", port=port, workers=1).split()
-    words = [each.replace("tests/", f"{ROOT}/tests/") for each in words]  # the path may have spaces
-    answer, text = served(
-        [str(BIN / first), *words], tmp_path, port, shows=workaround.shows, PYTHONPATH=PATHS
-    )
+    words = [str(BIN / first), *(each.replace("tests/", f"{ROOT}/tests/") for each in words)]
+    answer, text = served(words, tmp_path, port, shows=workaround.shows, PYTHONPATH=PATHS)
     assert workaround.shows in text
     if workaround.served:
         assert answer == "served", text
