@@ -43,6 +43,7 @@ ENDING = 1.0  # seconds that a process has to end once all is seen
 POLL = 0.05
 TICK = 1.0
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
+_UNAWAITED = "was never awaited"
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an event loop waits
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
@@ -345,11 +346,12 @@ def _unawaited(logged: list[leftovers.Logged]) -> Iterator[None]:
     """Add the warnings of coroutines that were never awaited: their code did not run."""
 
     def note(message: Warning | str, category: type[Warning], *_: object) -> None:
-        if "was never awaited" in str(message):
+        if _UNAWAITED in str(message):
             now = time.monotonic()
             logged.append(leftovers.Logged("WARNING", category.__name__, str(message), now))
 
     with warnings.catch_warnings():
+        warnings.filterwarnings("always", f".*{_UNAWAITED}")  # also where pytest makes it an error
         warnings.showwarning = note  # type: ignore[assignment]
         yield
 
