@@ -346,9 +346,8 @@ def _unawaited(logged: list[leftovers.Logged]) -> Iterator[None]:
     """Add the warnings of coroutines that were never awaited: their code did not run."""
 
     def note(message: Warning | str, category: type[Warning], *_: object) -> None:
-        if _UNAWAITED in str(message):
-            now = time.monotonic()
-            logged.append(leftovers.Logged("WARNING", category.__name__, str(message), now))
+        row = leftovers.Logged("WARNING", category.__name__, str(message), time.monotonic())
+        logged.extend([row] * (_UNAWAITED in row.message))
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", f".*{_UNAWAITED}")  # also where pytest makes it an error
