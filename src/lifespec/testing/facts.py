@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
-from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType, TracebackType
+from types import (
+    AsyncGeneratorType,
+    CoroutineType,
+    FrameType,
+    GeneratorType,
+    ModuleType,
+    TracebackType,
+)
 from typing import Any, NamedTuple, Self
 
 Frames = Iterable[tuple[FrameType, int]]  # each with its line, the outermost first
@@ -124,6 +131,12 @@ def is_own(file: str) -> bool:
     if file.startswith((_LIBRARY, _PACKAGE, "<")) or _INSTALLED & {*Path(file).parts}:
         return file.startswith(tuple(_checked))
     return True
+
+
+def own_modules() -> list[tuple[ModuleType, Path]]:
+    """Return the author's modules that are imported, each with its file."""
+    found = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
+    return [(module, Path(file)) for module, file in found if file and is_own(file)]
 
 
 def library(module: str) -> str:

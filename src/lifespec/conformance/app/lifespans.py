@@ -48,8 +48,7 @@ def find(subject: object) -> list[Registered]:
 
     An application that another module keeps for itself is left out: it may be served alone.
     """
-    files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
-    own = [(module, Path(file)) for module, file in files if file and facts.is_own(file)]
+    own = facts.own_modules()
     homes = [each for each, _ in own if any(value is subject for value in vars(each).values())]
     held = _held([subject, *(value for each in homes for value in vars(each).values())])
     found: list[Registered] = []

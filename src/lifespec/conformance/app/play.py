@@ -491,8 +491,7 @@ def _module(frame: Any) -> str:
 
 def _variables(before: Context) -> list[Fact]:
     """Return the context variables in the author's modules that this context has set."""
-    files = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
-    own = [vars(each) for each, file in files if file and facts.is_own(file)]
+    own = [vars(module) for module, _file in facts.own_modules()]
     named = {
         value: name for each in own for name, value in each.items() if type(value) is ContextVar
     }
