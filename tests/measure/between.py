@@ -17,10 +17,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
-from records import connection
+from records import connection, data
 
 from lifespec.conformance import check_middleware
-from lifespec.conformance.text import Words
 
 LIMIT = 5  # seconds for a run
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -178,9 +177,13 @@ def main() -> None:
         seen = passed(names["wrap"])
         now.set([])
         report = check_middleware(names["wrap"])
-    languages = [Words(language).say for language in ("en", "zh")]
     found = [
-        [each.case, each.rule, each.verdict.value, *(say(each.observed) for say in languages)]
+        {
+            "case": each.case,
+            "rule": each.rule,
+            "verdict": each.verdict.value,
+            "observed": data(each.observed),
+        }
         for each in report.findings
     ]
     print(json.dumps({"passed": seen, "findings": found}), flush=True)

@@ -14,19 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from client_host import RAISED
-from records import ADDRESS, Row, measure, select, table, versions
+from records import Row, data, measure, select, table, versions
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Outcome, Report, Verdict, fact
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
 from lifespec.conformance.server.judge import Judge, NotJudged, short, words
-from lifespec.conformance.text import Words
 
 ROOT = Path(__file__).parents[2]
 SPEC = "asgi 2.0"
 ROWS = table("matrix")
-CHINESE = {each["en"]: each["zh"] for each in ROWS["reasons"]}
 
 
 class ClientJudge(Judge):
@@ -89,8 +87,8 @@ class Client(Target):
 
     def not_applicable(self, name: str) -> Fact | None:
         """Return why a case or a rule does not apply to it; None if it does."""
-        text = self.reasons.get(name)
-        return fact("text", text=text) if text else super().not_applicable(name)
+        reason = self.reasons.get(name)
+        return fact(reason) if reason else super().not_applicable(name)
 
 
 class Subject(NamedTuple):
@@ -107,7 +105,7 @@ class Subject(NamedTuple):
         if not client:
             return Target(command, SPEC)
         why = {
-            name: each["en"]
+            name: each["why"]
             for each in ROWS["reasons"]
             for name in each["applies_not"]
             if each.get("to", client) == client
@@ -122,23 +120,18 @@ RECORDS = {
 
 
 def findings(report: Report) -> list[Row]:
-    """Return what was found, and in Chinese what a page shows of it."""
+    """Return what was found, as facts: pages have the sentences."""
     unspecified = {case.name: case.leaves_open for case in cases.load()}
-    english, chinese = (Words(language, report.spec).say for language in ("en", "zh"))
-    found = []
-    for each in report.findings:
-        row = {
+    return [
+        {
             "case": each.case,
             "rule": each.rule,
             "verdict": str(each.verdict),
             "unspecified": unspecified[each.case](each.rule, report.spec),
-            "actual": ADDRESS.sub("0x…", english(each.observed)),
+            "observed": data(each.observed),
         }
-        if each.verdict != Verdict.PASS:
-            text = ADDRESS.sub("0x…", chinese(each.observed))
-            row["zh"] = CHINESE.get(text, text)
-        found.append(row)
-    return found
+        for each in report.findings
+    ]
 
 
 def verdicts(found: Iterable[Row], *keys: str) -> dict[tuple[str, ...], list[Verdict]]:

@@ -110,8 +110,7 @@ def row(environment: Path, name: str) -> Row:
     if run.returncode:
         raise RuntimeError(run.stderr)
     found = json.loads(ADDRESS.sub("0x…", run.stdout))
-    keys = "case", "rule", "verdict", "actual", "zh"
-    findings = [dict(zip(keys, each, strict=True)) for each in found["findings"]]
+    findings = found["findings"]
     return {
         "name": name,
         "needs": subject["needs"],

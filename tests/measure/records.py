@@ -46,6 +46,11 @@ def connection(kind: str, path: str) -> dict[str, Any]:
     }
 
 
+def data(fact: Any) -> Any:
+    """Return a fact as its kind and parts, without the addresses of objects."""
+    return json.loads(ADDRESS.sub("0x…", json.dumps(fact.data())))
+
+
 def measure(
     arguments: Sequence[str],
     known: Iterable[str],

@@ -45,7 +45,10 @@ def recorded(record: str, name: str) -> dict[str, Any]:
 def compared(findings: list[dict[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
     """Return what is compared, by case and rule."""
     return {
-        (each["case"], each["rule"]): (each["verdict"], re.sub(r"\d+(\.\d+)?", "…", each["actual"]))
+        (each["case"], each["rule"]): (
+            each["verdict"],
+            re.sub(r"\d+(\.\d+)?", "…", json.dumps(each["observed"])),
+        )
         for each in findings
     }
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from lifespec_docs.views.records import key, read
+from lifespec_docs.views.sentences import sentence
 from lifespec_docs.views.verdicts import SIGNS, sentences
 
 Row = dict[str, Any]
@@ -40,10 +41,7 @@ def findings() -> Row:
         for row in rows()
         if row["findings"]
     ]
-    chinese = {
-        each["actual"]: each["zh"] for row in found for each in row["findings"] if "zh" in each
-    }
-    return {"rows": found, "says": sentences(), "signs": SIGNS, "chinese": chinese}
+    return {"rows": found, "says": sentences(), "signs": SIGNS, "sentence": sentence}
 
 
 TABLES = {"middleware": middleware, "middleware-findings": findings, "middleware-passing": passing}

@@ -9,6 +9,7 @@ from typing import Any
 from lifespec.conformance import cases
 from lifespec.conformance.rules import STAGES, rules
 from lifespec_docs.views.records import key, read, shell_status
+from lifespec_docs.views.sentences import sentence
 
 Row = dict[str, Any]
 SIGNS = {"fail": "✗", "warn": "△", "pass": "✓", "info": "○", "skip": "·"}
@@ -45,7 +46,7 @@ def has_lifespan(row: Row) -> bool:
 def anchors(name: str, row: Row) -> dict[str, str]:
     """Return the anchor of the sentence about each rule and case that is not just PASS."""
     found: dict[str, str] = {}
-    for number, cells in enumerate(_skipped(row).values()):
+    for number, (_reason, cells) in enumerate(_skipped(row)):
         found |= {cell: f"seen-{name}-{row['key']}-skip-{number}" for _, cell in cells}
     for kind in KINDS:
         for cell, verdicts in row[kind].items():
@@ -54,16 +55,19 @@ def anchors(name: str, row: Row) -> dict[str, str]:
     return found
 
 
-def _skipped(row: Row) -> dict[str, list[tuple[str, str]]]:
-    """Return by reason the kinds and names of what could not be observed."""
-    reasons: dict[tuple[str, str], str] = {}  # of a rule or case the first counts
+def _skipped(row: Row) -> list[tuple[Row, list[tuple[str, str]]]]:
+    """Return each reason, with the kinds and names of what could not be observed for it."""
+    reasons: dict[tuple[str, str], Row] = {}  # of a rule or case the first counts
     for each in row["findings"]:
         kind = "cases" if each["unspecified"] else "rules"
-        reasons.setdefault((kind, each[KINDS[kind]]), each["actual"])
-    found: dict[str, list[tuple[str, str]]] = {}
+        reasons.setdefault((kind, each[KINDS[kind]]), each["observed"])
+    found: list[tuple[Row, list[tuple[str, str]]]] = []
     for (kind, cell), reason in reasons.items():
         if row[kind][cell] == ["skip"]:
-            found.setdefault(reason, []).append((kind, cell))
+            cells = next((cells for other, cells in found if other == reason), None)
+            if cells is None:
+                found.append((reason, cells := []))
+            cells.append((kind, cell))
     return found
 
 
@@ -81,7 +85,7 @@ def findings(name: str, of: str) -> Row:
         "skipped": _skipped(row),
         "places": anchors(name, row),
         "starts": has_lifespan(row),
-        "chinese": {each["actual"]: each["zh"] for each in row["findings"] if "zh" in each},
+        "sentence": sentence,
         "says": sentences(),
         "signs": SIGNS,
     }
