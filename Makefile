@@ -55,7 +55,7 @@ translate waiting: .venv/complete  ## renew the Chinese catalogs from the Englis
 	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
-matrix: build/matrix/complete
+matrix: build/matrix/complete build/matrix-uvloop/complete
 	@$(MEASURE)/matrix.py build/matrix docs/matrix $(ROW)
 loglines: build/matrix/complete
 	@$(MEASURE)/loglines.py build/matrix docs/matrix/loglines.json $(ROW)

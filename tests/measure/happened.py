@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-Answer = list[str]  # a kind, and the names and texts that belong to it
+Answer = list[Any]  # a kind, and the names and texts that belong to it
 YES, NO, NONE = ["yes"], ["no"], ["none"]
 
 
@@ -43,7 +43,7 @@ class Happened:
 
 
 def answered(
-    groups: Mapping[str, Any], functions: Mapping[str, Any], runs: Mapping[str, Happened]
+    groups: Mapping[str, Any], functions: Mapping[str, Any], runs: Mapping[str, Any]
 ) -> dict[str, dict[str, Answer]]:
     """Return the answers of the groups whose first question has a run, by group and column.
 

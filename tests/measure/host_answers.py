@@ -1,17 +1,21 @@
 """Say what was observed of a host: the answers of `hosts.json`, by group and column."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from happened import NO, NONE, YES, Answer, Happened, answered, yes_or_no
 from records import table
 
 ROWS = table("hosts")
+QUESTIONS = {*ROWS["questions"]["all"], *ROWS["kinds"]["server"]["questions"]}
 STARTUP, SHUTDOWN = ("event", "lifespan.startup"), ("event", "lifespan.shutdown")
 COMPLETE = ("sends", "lifespan.startup.complete")
 FAULTS = "no pool", "pool lost"  # the texts of the failures
 NOTE = "the note of another request"
-OTHER = "another time"
+OTHER = "another time"  # what follows happened in another run
+SIGNALLED = "seconds after the signal"
+NEAR = 1.0  # seconds by which two runs differ that end at the same limit
 
 
 def raised(run: Happened) -> str:
@@ -21,10 +25,8 @@ def raised(run: Happened) -> str:
 
 
 def statuses(run: Happened) -> str:
-    """Return the exit statuses: in several runs there may be several."""
-    found = [each[1] for each in run.all if each[0] == "exit"]
-    found += [each[3] for each in run.all if each[0] == OTHER and each[2] == "exit"]
-    return " / ".join(sorted({*map(str, found)}))
+    """Return the exit status, "" if it did not end."""
+    return "".join(map(str, run.first("exit")[1:]))
 
 
 def ended_alone(run: Happened) -> bool:
@@ -91,8 +93,27 @@ def outcome(run: Happened) -> Answer:
     return ["ends", statuses(run)] if ended_alone(run) else ["serves nothing"]
 
 
-def second_signal(run: Happened) -> Answer:
-    """Say what a second signal does to a shutdown that hangs."""
+def outcome_of_both(run: Happened, other: Happened | None) -> Answer:
+    """Say what becomes of a host whose application raises NotImplementedError, or ValueError."""
+    found = outcome(run), outcome(other or run)
+    return found[0] if found[0] == found[1] else ["with ValueError", *found]
+
+
+def second_signal(run: Happened, single: Happened | None) -> Answer:
+    """Say what a second signal does to a shutdown that hangs.
+
+    It does nothing if the host ends when it ends after a single one: at a limit of its own.
+    """
+    if not run.has(*SHUTDOWN) or len(run.where("SIGTERM") + run.where("SIGINT")) < len("ab"):
+        return NONE
+    ends = [each and each.first(SIGNALLED)[1:] for each in (run, single)]
+    if ends[0] and ends[1] and abs(ends[0][0] - ends[1][0]) < NEAR:
+        return ["no effect"]
+    return stopped(run)
+
+
+def stopped(run: Happened) -> Answer:
+    """Say what becomes of a host whose shutdown fails or hangs."""
     if not run.has(*SHUTDOWN):
         return NONE
     return ["ends", statuses(run)] if run.has("exit") else ["does not end"]
@@ -102,7 +123,7 @@ def ending(run: Happened) -> Answer:
     """Say what becomes of a host whose application does not stop."""
     if run.has(*SHUTDOWN) and raised(run):
         return ["raises", raised(run)]
-    answer = second_signal(run)
+    answer = stopped(run)
     return ["ends, no status"] if answer[0] == "ends" and not run.has("SIGTERM") else answer
 
 
@@ -169,9 +190,7 @@ def at_shutdown(run: Happened) -> Answer:
 
 
 def shutdown_sent(run: Happened) -> Answer:
-    """Say whether shutdown was sent: each time, or only some of the times."""
-    found = {*run.names(OTHER), "shutdown" if run.has(*SHUTDOWN) else "no shutdown"}
-    return ["not each time"] if len(found) > 1 else yes_or_no("shutdown" in found)
+    return yes_or_no(run.has(*SHUTDOWN))
 
 
 def has(run: Happened, kind: str) -> Answer:
@@ -187,8 +206,43 @@ def exit_statuses(run: Happened) -> Answer:
     return ["status of exit", statuses(run)]
 
 
+def merged(found: Sequence[Answer]) -> Answer:
+    """Return what several runs answered as one: equal answers once, statuses as a list."""
+    by_text = {json.dumps(each): each for each in found if each != NONE}
+    distinct = [by_text[text] for text in sorted(by_text)]
+    if len(distinct) < len("ab"):
+        return distinct[0] if distinct else NONE
+    if distinct == [NO, YES]:
+        return ["not each time"]
+    if len({(*each[:-1], len(each)) for each in distinct}) == 1 and distinct[0][1:]:
+        return [*distinct[0][:-1], [each[-1] for each in distinct]]
+    return ["or", *distinct]
+
+
+def split(happened: Sequence[Sequence[Any]]) -> list[Happened]:
+    """Return the runs of a question."""
+    runs: list[list[Sequence[Any]]] = [[]]
+    for each in happened:
+        if [*each] == [OTHER]:
+            runs.append([])
+        else:
+            runs[-1].append(each)
+    return [Happened(each) for each in runs]
+
+
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers by group and column; a host that sends no lifespan has another."""
-    runs = {question: Happened(each) for question, each in happened.items()}
-    groups = ROWS["answers" if runs["usual"].has("lifespan") else "without-lifespan"]
-    return answered(groups, globals(), runs)
+    runs = {question: split(each) for question, each in happened.items()}
+    groups = ROWS["answers" if runs["usual"][0].has("lifespan") else "without-lifespan"]
+
+    def each_time(function: Callable[..., Answer]) -> Callable[..., Answer]:
+        """Return what asks each run; an argument that is a question becomes its first run."""
+
+        def ask(of: Sequence[Happened], *more: str) -> Answer:
+            others = [runs.get(each, [None])[0] if each in QUESTIONS else each for each in more]
+            return merged([function(run, *others) for run in of])
+
+        return ask
+
+    asking = {name: each_time(each) for name, each in globals().items() if callable(each)}
+    return answered(groups, asking, runs)

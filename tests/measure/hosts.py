@@ -17,11 +17,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from host_answers import answers
+from host_answers import OTHER, SIGNALLED, answers
 from records import Row, measure, table, versions
 from serving import Program, plain, requested
 
@@ -33,10 +33,11 @@ ROOT = Path(__file__).parents[2]
 ROWS = table("hosts")
 KINDS = ROWS["kinds"]
 # runs at once, as they wait most of the time; a platform starts many processes
-OTHERS, PLATFORMS = ThreadPoolExecutor(12), ThreadPoolExecutor(2)
+OTHERS, PLATFORMS = ThreadPoolExecutor(20), ThreadPoolExecutor(2)
 CAP = 73.0  # seconds: longer than the limit of any server, and no multiple of ten
 PAUSE = 2.0  # in which the application can crash, and a host is ready for a signal
 ENDS = 20.0  # after the signal
+OFTEN = 5  # times that a server is asked what it may answer in several ways
 GAP = 2.5  # seconds between two happenings from which on the record has the time
 NOT_YET = 404, 503  # what a host answers that has not taken in the application
 NOISE = re.compile(  # colours, who speaks, when, and where a module lies
@@ -61,7 +62,6 @@ class Subject(NamedTuple):
     packages: Sequence[str]
     path: str = "/"
     matrix: bool = False
-    often: int = 3  # how often a server runs what can end in several ways
 
     @property
     def listens(self) -> bool:
@@ -83,6 +83,7 @@ class Run(Program):
         self.subject, self.question = subject, question
         self.port = free_port() if subject.listens else 0
         self.noted: Noted = []
+        self.signalled = 0.0
         self.began = time.monotonic()
         shutil.copytree(ROOT / "docs" / "programs" / "hosts", place, dirs_exist_ok=True)
         first, *words = subject.command.format(port=self.port).split()
@@ -159,6 +160,7 @@ class Run(Program):
         for name in ROWS["signals"].get(self.question, ["SIGTERM"]):
             if not self.over:
                 self.note(name)
+                self.signalled = self.signalled or time.monotonic()
                 self.process.send_signal(signal.Signals[name])
                 self.wait(PAUSE)  # before the next one
 
@@ -168,10 +170,13 @@ class Run(Program):
             self.serve()
         hangs = not self.subject.listens or self.question == "shutdown hangs"
         status = self.wait(CAP if hangs else ENDS)
+        seconds = round(time.monotonic() - self.signalled, 1)
         if status is None:
             self.note("goes on")
             return
         self.reader.join(PAUSE)  # what it has printed comes before its end
+        if self.signalled and "hangs" in self.question:
+            self.note(SIGNALLED, seconds)
         number = -self.process.returncode
         self.note("exit", f"{status} ({signal.Signals(number).name})" if number > 0 else status)
 
@@ -204,27 +209,36 @@ def relevant(noted: Noted, faultless: Sequence[tuple[float, Happening]] = ()) ->
 
 
 def varied(runs: Sequence[list[Happening]]) -> list[Happening]:
-    """Return the first of some runs, with how others ended that ended in another way."""
+    """Return the first of some runs, and after it those that went on or ended in another way."""
     ends = [_end(each) for each in runs]
-    others = [each for n, each in enumerate(ends) if each not in ends[:n]][1:]
-    return [*runs[0], *(["another time", *each] for each in others)]
+    others = [runs[n] for n, each in enumerate(ends) if n and each not in ends[:n]]
+    return [*runs[0], *(each for other in others for each in ([OTHER], *other))]
 
 
-def _end(happened: Sequence[Happening]) -> Happening:
-    stopped = ["event", "lifespan.shutdown"] in happened
-    return ["shutdown" if stopped else "no shutdown", *happened[-1]]
+def _end(happened: Sequence[Happening]) -> list[Any]:
+    """Return what can be another from run to run: what was served, who ended it, and how."""
+    signs = ["lifespan.shutdown"], ["SIGTERM"], ["SIGINT"], ["request"], ["and so on"]
+    seen = [any(each[-1:] == sign or each[:1] == sign for each in happened) for sign in signs]
+    return [*seen, *happened[-1]]
+
+
+def asked(subject: Subject, environment: Path, question: str) -> list[Noted]:
+    """Ask once or, a server that has ended, OFTEN; one that goes on would do so each time."""
+    pool = PLATFORMS if subject.kind == "platform" else OTHERS
+    runs = [pool.submit(observed, subject, environment, question).result()]
+    if subject.kind == "server" and runs[0][-1][1][0] == "exit":
+        more = [pool.submit(observed, subject, environment, question) for _ in range(1, OFTEN)]
+        runs += [each.result() for each in more]
+    return runs
 
 
 def row(environment: Path, name: str) -> Row:
     """Observe a subject; return its row of the record."""
     subject = SUBJECTS[name]
-    pool = PLATFORMS if subject.kind == "platform" else OTHERS
-    waits: dict[str, list[Future[Noted]]] = {}
-    for question in [*ROWS["questions"]["all"], *KINDS[subject.kind]["questions"]]:
-        often = subject.often if subject.kind == "server" and "hangs" not in question else 1
-        arguments = observed, subject, environment, question
-        waits[question] = [pool.submit(*arguments) for _ in range(often)]
-    runs = {question: [each.result() for each in of] for question, of in waits.items()}
+    questions = [*ROWS["questions"]["all"], *KINDS[subject.kind]["questions"]]
+    with ThreadPoolExecutor(len(questions)) as waiting:
+        found = waiting.map(lambda each: asked(subject, environment, each), questions)
+        runs = dict(zip(questions, found, strict=True))
     faultless = runs.pop("usual")
     happened = {"usual": varied([relevant(each) for each in faultless])} | {
         question: varied([relevant(each, faultless[0]) for each in of])

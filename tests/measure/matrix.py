@@ -15,15 +15,18 @@ from typing import Any, NamedTuple
 
 from client_host import RAISED
 from records import Row, data, measure, select, table, versions
+from serving import conditions
 
 from lifespec.conformance import cases
 from lifespec.conformance.report import Fact, Outcome, Report, Verdict, fact
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
 from lifespec.conformance.server.judge import Judge, NotJudged, short, words
+from loopback import free_port
 
 ROOT = Path(__file__).parents[2]
 SPEC = "asgi 2.0"
+OFTEN = 5  # times that each case with an exit status is run, which can differ from run to run
 ROWS = table("matrix")
 
 
@@ -96,12 +99,22 @@ class Subject(NamedTuple):
 
     packages: Sequence[str]
     command: str
+    environment: str = ""
+
+    def within(self, matrix: Path) -> Path:
+        """Return the environment that has it."""
+        return matrix.with_name(self.environment) if self.environment else matrix
+
+    def words(self, environment: Path, port: int) -> list[str]:
+        """Return the command with an application `shop:app`."""
+        program, *rest = self.command.format(app="shop:app", port=port, workers=1).split()
+        return [str(self.within(environment) / "bin" / program), *rest]
 
     def target(self, environment: Path, client: str = "") -> Target:
         """Return what the suite checks with the programs of an environment."""
         program, *rest = self.command.split()
         rest = [str(ROOT / word) if word.endswith(".py") else word for word in rest]
-        command = (str(environment / "bin" / program), *rest)
+        command = (str(self.within(environment) / "bin" / program), *rest)
         if not client:
             return Target(command, SPEC)
         why = {
@@ -172,22 +185,31 @@ def decisive(verdicts: Sequence[Verdict]) -> list[str]:
     return [str(counts), *([str(Verdict.INFO)] if both else [])]
 
 
-def exits(report: Report) -> dict[str, Any]:
-    """Return with which status the process ended in some cases, as a shell has it."""
-    return {
-        each.case: None if each.verdict == Verdict.SKIP else [*status(each.observed), "running"][0]
-        for each in report.findings
-        if ROWS["exits"].get(each.case) == each.rule
-    }
+def exits(reports: Sequence[Report]) -> dict[str, list[list[Any]]]:
+    """Return by case each exit status that was seen, as a shell has it, and who ended the process.
+
+    A process that did not end is "running"; a case that was skipped has nothing.
+    """
+    found: dict[str, list[list[Any]]] = {}
+    for each in (each for report in reports for each in report.findings):
+        if ROWS["exits"].get(each.case) == each.rule:
+            seen = found.setdefault(each.case, [])
+            by = "itself" if each.rule == "startup-failed-exits" else "signal"
+            ends = [*ended(each.observed, by)] or [["running", ""]]
+            if each.verdict != Verdict.SKIP and ends[0] not in seen:
+                seen.append(ends[0])
+    return {case: sorted(seen, key=str) for case, seen in found.items()}
 
 
-def status(observed: Fact) -> Iterator[int]:
-    """Yield the exit status that a fact has, if it has one."""
+def ended(observed: Fact, by: str) -> Iterator[list[Any]]:
+    """Yield the exit status that a fact has, and who ended the process: it itself or a signal."""
+    if observed.kind == "ended-after":
+        by = "signal"
     for name, part in observed.parts.items():
         if name == "status":
-            yield part
+            yield [part, by]
         if isinstance(part, Fact):
-            yield from status(part)
+            yield from ended(part, by)
 
 
 def row(record: str, environment: Path, name: str) -> Row:
@@ -207,12 +229,16 @@ def row(record: str, environment: Path, name: str) -> Row:
     made = {
         "name": name,
         "command": subject.command,
-        "versions": versions(environment, subject.packages),
+        "versions": versions(subject.within(environment), subject.packages),
         "seconds": round(time.monotonic() - began),
         **answers(found),
     }
     if record == "servers" and made["counts"]["skip"] < sum(made["counts"].values()):
-        made["exits"] = exits(report)
+        often = [check(target, server_check.chosen([*ROWS["exits"]])) for _ in range(1, OFTEN)]
+        made["exits"] = exits([report, *often])
+    if record == "servers":
+        port = free_port()
+        made["conditions"] = conditions(subject.words(environment, port), port)
     return made | {"findings": found}
 
 

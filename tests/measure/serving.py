@@ -1,10 +1,12 @@
 """A program that is measured, in a folder of its own: its output, requests to it, and its end."""
 
 import contextlib
+import json
 import os
 import re
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import urllib.error
@@ -16,10 +18,33 @@ from typing import Self
 ENDING = 20.0  # seconds in which a killed process is gone
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+| [+-]\d{4})"
 PREFIX = re.compile(rf"^(?:\[{TIME}\] \[\d+\] |{TIME} )")  # when, and in which process
-NUMBER = re.compile(r"(?<=\[)\d+(?=\])|\d{4,}")  # of a process or a port
+NUMBER = re.compile(
+    r"(?<=[\[(])\d+(?=[\])])|(?<=pid:)\d+|(?<=pid: )\d+|\d{4,}"
+)  # of a process or a port
+FOLDERS = re.compile(r"(?<![\w.:/])/(?:[\w.+-]+/){2,}")
 FRAME = re.compile(
-    r"\s|$|Process |\w+: *Traceback|Traceback|During handling|The above exception|[\w.]+Error$"
+    r"\s|$|'$|Process |\w+: *Traceback|Traceback|During handling|The above exception|[\w.]+Error$"
 )
+
+CONDITIONS = """
+import asyncio, json, sys
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+        return
+    try:
+        loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
+    except RuntimeError:
+        loop = "trio"
+    parsers = [each for each in ("httptools", "h11", "gunicorn_h1c") if each in sys.modules]
+    found = {"loop": loop, "http": (parsers or [""])[0]}
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": json.dumps(found).encode()})
+"""
 
 
 class Program:
@@ -85,6 +110,19 @@ class Program:
         return status
 
 
+def conditions(command: Sequence[str | Path], port: int) -> dict[str, str]:
+    """Return which event loop and which parser of HTTP a server uses, which its command starts."""
+    with contextlib.ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        (place / "shop.py").write_text(CONDITIONS, "utf-8")
+        program = stack.enter_context(Program(command, place))
+        if not program.request(port, ENDING, contextlib.ExitStack()):
+            raise RuntimeError("\n".join(program.lines))
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10) as response:
+            found: dict[str, str] = json.load(response)
+    return found
+
+
 def requested(port: int, path: str, opened: contextlib.ExitStack) -> int:
     """Send a request; return the status, 0 without an answer."""
     try:
@@ -109,5 +147,7 @@ def _descendants(pid: int) -> Iterator[int]:
 def plain(lines: Sequence[str]) -> list[str]:
     """Return the lines of a log, each once; without times, processes, requests and frames."""
     rest = [PREFIX.sub("", line) for line in lines if not FRAME.match(line)]
-    kept = [NUMBER.sub("…", line).rstrip() for line in rest if '"GET /' not in line]
+    kept = [
+        FOLDERS.sub("…/", NUMBER.sub("…", line)).rstrip() for line in rest if '"GET /' not in line
+    ]
     return list(dict.fromkeys(kept))

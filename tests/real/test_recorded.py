@@ -65,6 +65,8 @@ def test_the_cases_of_a_server_end_as_recorded(record: str, name: str, cases: st
     report = server_check.check(target, server_check.chosen(cases.split()))
     now, before = compared(matrix.findings(report)), compared(row["findings"])
     assert now == {key: before[key] for key in now}
+    for case, seen in matrix.exits([report] if record == "servers" else []).items():
+        assert all(each in row["exits"][case] for each in seen), case
     verdicts = {verdict for verdict, _ in now.values()}
     assert verdicts >= {"pass", "info"}
     assert bool(verdicts & {"fail", "warn"}) == (name != "uvicorn")
@@ -89,4 +91,8 @@ def test_a_server_among_the_hosts_does_what_was_recorded() -> None:
 def test_a_server_logs_what_was_recorded(name: str) -> None:
     programs = {each: loglines.PROGRAMS[each] for each in LOGGED}
     runs = recorded("loglines", name)["runs"]
-    assert loglines.recorded(HERE, name, programs) == {each: runs[each] for each in LOGGED}
+    for program, ways in loglines.recorded(HERE, name, programs).items():
+        for way, now in ways.items():
+            before = runs[program][way]
+            assert {*now["statuses"]} <= {*before["statuses"]}, (program, way)
+            assert now | {"statuses": []} == before | {"statuses": []}, (program, way)

@@ -10,6 +10,7 @@ version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
 mutants noticed                   of the changes that `make mutants` tried
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
+ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itself or by a signal
 python oldest                     the oldest version of Python that is supported
 """
 
@@ -25,6 +26,7 @@ from lifespec_docs.views.records import read as record
 from lifespec_docs.words import ROOT
 
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
+NOT_SERVED = {"not-served": "ended", "not-served-waits": "stopped"}  # by the kind of the fact
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
     "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
@@ -92,8 +94,10 @@ def _seen(comma: str) -> Iterator[tuple[str, str]]:
     for subject in record("servers")["subjects"]:
         name = re.sub(r", (.*)", r" (\1)", subject["name"])
         for finding in subject["findings"]:
-            key = f"seen {finding['case']} {finding['rule']} {finding['verdict']}"
-            found.setdefault(key, {})[name] = None
+            of = f"{finding['case']} {finding['rule']}"
+            found.setdefault(f"seen {of} {finding['verdict']}", {})[name] = None
+            if way := NOT_SERVED.get(finding["observed"]["kind"]):
+                found.setdefault(f"{way} {of}", {})[name] = None
     return ((key, comma.join(names)) for key, names in found.items())
 
 

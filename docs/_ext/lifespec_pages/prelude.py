@@ -203,7 +203,7 @@ def record(name: str) -> Any:
 
 
 def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
-    """Return by server what was recorded of a program: its lines, status, whether it served."""
+    """Return by server what was recorded of a program: lines, statuses, whether it served."""
     runs = {each["name"]: each["runs"][program] for each in record("loglines")["subjects"]}
     return {name: of[run] for name, of in runs.items() if run in of}
 

@@ -41,6 +41,8 @@ class Shop:
         """Answer the events; one that is not known is only told."""
         if self.asked == "raises on the scope":
             raise NotImplementedError("no lifespan here")
+        if self.asked == "raises ValueError on the scope":
+            raise ValueError("no lifespan here")
         if self.asked == "returns on the scope":
             return
         event = ""

@@ -8,6 +8,7 @@ from lifespec_docs.views.verdicts import has_lifespan, subjects
 Row = dict[str, Any]
 SIGNALS = ("SIGTERM", "SIGINT")
 TWO = "two workers"
+CASES = dict.fromkeys(SIGNALS, "failed-with-message") | {TWO: "two-workers-failed"}  # of the suite
 # The key of a column in the record of a run, and the run: None is that with the signal of the row.
 FACTS = {
     "served": ("served", None),
@@ -15,8 +16,8 @@ FACTS = {
     "ended": ("ended", None),
     "exit": ("exit", None),
     "exit-of-two": ("exit", TWO),
-    "status": ("status", None),
-    "status-of-two": ("status", TWO),
+    "status": ("statuses", None),
+    "status-of-two": ("statuses", TWO),
 }
 
 
@@ -24,34 +25,52 @@ def loglines(program: str, *facts: str) -> Row:
     """Return what each server logs for a program: a row for each signal if these differ."""
     rows = []
     for subject in read("loglines")["subjects"]:
-        runs = subject["runs"][program]
+        other = subject["starlette"].get(program)
+        runs = subject["runs"].get(program, other)
         found = [
             {
                 "server": named(subject),
                 "signal": signal,
                 "lines": runs[signal]["lines"],
-                "cells": [_fact(runs, signal, fact) for fact in facts],
+                "others": other[signal]["lines"] if other else [],
+                "cells": [
+                    exits(subject, FACTS[fact][1] or signal)
+                    if FACTS[fact][0] == "exit"
+                    else _fact(runs, signal, fact)
+                    for fact in facts
+                ],
             }
             for signal in SIGNALS
         ]
         if found[0] | {"signal": ""} == found[1] | {"signal": ""}:
             found = [found[0] | {"signal": ""}]
         rows += found
-    return {"rows": rows, "facts": facts}
+    both = [program in subject[key] for key in ("runs", "starlette")]
+    return {"rows": rows, "facts": facts, "both": all(both)}
 
 
-def _fact(runs: Row, signal: str, fact: str) -> bool | str | None:
-    """Return whether something happened, or an exit status; None if there was no such run."""
+def _fact(runs: Row, signal: str, fact: str) -> bool | list[str]:
+    """Return whether something happened, or the exit statuses; none if there was no such run."""
     name, of = FACTS[fact]
-    run = runs.get(of or signal)
-    if run is None or name not in ("exit", "status"):
-        return run and run[name]
-    return ended(run) if name == "exit" or run["status"] is None else shell_status(run["status"])
+    if not (run := runs.get(of or signal)):
+        return []
+    return [*map(shell_status, run[name])] if name == "statuses" else bool(run[name])
 
 
-def ended(run: Row) -> str | None:
-    """Return the exit status of a server that ended without a signal."""
-    return shell_status(run["status"]) if run["alone"] else None
+def exits(subject: Row, way: str) -> list[str]:
+    """Return each status with which a server ended by itself after a failed startup.
+
+    Both records have run this: a status that either has seen is one.
+    """
+    run = subject["runs"]["fails"].get(way)
+    if not run or not run["alone"]:
+        return []
+    found = {*run["statuses"]}
+    for row in subjects("servers"):
+        if row["command"] == subject["command"]:
+            seen = row.get("exits", {}).get(CASES[way], [])
+            found |= {status for status, by in seen if by == "itself"}
+    return [*map(shell_status, sorted(found))]
 
 
 def named(subject: Row) -> str:
@@ -85,10 +104,7 @@ def which_server() -> Row:
                 "starts": has_lifespan(first),
                 "runs": {name: runs["SIGTERM"] for name, runs in subject["runs"].items()},
                 "sends": [subject["runs"]["answers"][signal]["shutdown"] for signal in SIGNALS],
-                "exits": [
-                    ended(subject["runs"]["fails"].get(way, {"alone": False}))
-                    for way in (SIGNALS[0], TWO)
-                ],
+                "exits": [exits(subject, way) for way in (SIGNALS[0], TWO)],
                 "waits": subject["waits"][""],
                 "late": [*subject["waits"].values()][-1]["shutdown"],
                 "copies": first["rules"]["state-shallow-copy"] == ["pass"],

@@ -160,12 +160,14 @@ def exits(name: str, *only: str) -> Row:
     cases = STARTUP if only == ("startup",) else STARTUP + SHUTDOWN
     rows = [row for row in subjects(name) if has_lifespan(row)]
     for row in rows:
-        statuses = {case: row["exits"][case] for case in cases}
-        row["status"] = {
-            case: shell_status(status) if isinstance(status, int) else status
-            for case, status in statuses.items()
-        }
+        row["status"] = {case: _statuses(row["exits"][case]) for case in cases}
     return {"subjects": rows, "shutdown": not only}
+
+
+def _statuses(seen: list[list[Any]]) -> list[str]:
+    """Return each exit status once, whoever ended the process."""
+    statuses = dict.fromkeys(status for status, _by in seen)
+    return [shell_status(each) if isinstance(each, int) else each for each in statuses]
 
 
 TABLES = {
