@@ -49,7 +49,7 @@ slow: $(if $(shell command -v npm),live,docs)
 	@$(PYTEST) -m slow
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(filter-out tests/mutants/%,$(SRC_TESTS))
-review: .venv/complete  ## print the sentences that stayed as they were while what stands below them changed; REV=main
+review: .venv/complete  ## print the sentences that changed while what stands below them did not, or the other way round; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
 	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
@@ -68,7 +68,7 @@ exhaustive: .venv/complete  ## run every application of up to N actions
 	@$(RUN) tests/every/runs.py $(N)
 mutation: build/mutation/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@$(WITH_MUTMUT) -m mutmut run; $(WITH_MUTMUT) -m mutmut results
-mutants: build/mutation/complete  ## change the files to copy in 60 places drawn at random: does a program of the pages notice? N=60
+mutants: build/mutation/complete  ## change each file to copy in places drawn at random: does a program of the pages notice? N=75
 	@$(WITH_MUTMUT) tests/measure/mutants.py $(N)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)

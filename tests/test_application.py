@@ -146,6 +146,7 @@ class Unspeakable(Exception):
         (None, Unspeakable(), "Unspeakable object at"),
         (None, asyncio.CancelledError(), r"^CancelledError\(\)$"),  # nobody cancelled its task
         ([], None, r"a lifespan context yields None or a mapping of state, not \[\]"),
+        (3, None, "not 3$"),
         ({"pool": 1, "mail": 2}, None, r"yields state \(pool, mail\), and the server offers none"),
     ],
 )
@@ -156,6 +157,40 @@ async def test_what_fails_is_the_message(on: Any, state: Any, error: Any, messag
     with pytest.raises(StartupFailed) as caught:
         await on.Lifespan(with_lifespan(respond, context), scope=scope).startup()
     assert re.search(message, caught.value.message)
+
+
+def without_parameter() -> Any:
+    """Take no argument, as a beginner writes it."""
+
+
+@pytest.mark.parametrize(
+    ("lifespan", "message"),
+    [(without_parameter, "takes 0 positional arguments"), (lambda _: [], "'list' object")],
+)
+@both
+async def test_what_gives_no_context_fails_startup(on: Any, lifespan: Any, message: str) -> None:
+    """Raised before the context is entered, it would be served as an application without lifespan."""
+    with pytest.raises(StartupFailed, match=message) as caught:
+        await on.Lifespan(with_lifespan(respond, lifespan)).startup()
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+@both
+async def test_an_exception_at_the_end_is_sent_and_raised(on: Any) -> None:
+    sent: list[Any] = []
+
+    async def send(event: Any) -> None:
+        sent.append(event)
+
+    events = iter(["lifespan.startup", "lifespan.shutdown"])
+
+    async def receive() -> Any:
+        return {"type": next(events)}
+
+    app = with_lifespan(respond, life(stop=raises(OSError("disk full"))))
+    with pytest.raises(OSError, match="disk full"):
+        await app({"type": "lifespan"}, receive, send)
+    assert sent[1:] == [{"type": "lifespan.shutdown.failed", "message": "disk full"}]
 
 
 @pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])

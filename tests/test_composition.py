@@ -162,3 +162,27 @@ async def test_stubborn(logged: Any) -> None:
         pass
     sentence = "The application was cancelled and did not stop within 5 s"
     assert logged() == [("ERROR", sentence, False)]
+
+
+@both
+async def test_a_server_without_state_starts_all(on: Any) -> None:
+    app = combine_lifespans(on.correct, on.correct)
+    async with on.Lifespan(app, scope={"type": "lifespan"}) as lifespan:
+        assert (lifespan.supported, lifespan.state) == (True, None)
+
+
+@both
+async def test_a_part_that_crashes_while_it_runs_does_not_fail_shutdown(on: Any) -> None:
+    app = combine_lifespans(on.correct, on.says("receive", STARTED, OSError("while serving")))
+    lifespan = await on.Lifespan(app).startup()
+    await on.sleep(1)
+    await lifespan.shutdown()
+    assert lifespan.outcome == "complete"
+
+
+async def test_a_failed_startup_is_answered_and_raised_again() -> None:
+    lifespan = Lifespan(combine_lifespans(part([], "a"), part([], "b", "start")))
+    with pytest.raises(StartupFailed) as caught:
+        await lifespan.startup()
+    assert isinstance(caught.value.__cause__, StartupFailed)
+    assert caught.value.__cause__.message == "b cannot start"

@@ -335,6 +335,21 @@ def test_with_raises_a_violation_is_raised_at_once(script: str) -> None:
     assert talk.validated.warnings == []  # what was raised here is not the application's own
 
 
+def test_with_raises_a_warning_is_not_raised() -> None:
+    talk = Talk("started startup shutdown stopped return")
+    talk.validated.raises = True
+    run(talk.call())
+    assert talk.found == ([], [("answers-in-order", "application")])
+
+
+def test_its_own_exception_is_not_the_application_s() -> None:
+    talk = Talk(f"{STOPPING} unknown", "return")
+    talk.validated.raises = True
+    with pytest.raises(Violation):
+        run(talk.call())
+    assert talk.found == ([("events-known", "application")], [])
+
+
 # ---- the scope ----------------------------------------------------------------------------------
 
 PAGI_03 = {"version": "0.3", "spec_version": "0.3"}

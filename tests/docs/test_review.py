@@ -1,4 +1,4 @@
-"""`make review`: unchanged sentences whose evidence changed, from git alone."""
+"""`make review`: sentences and their evidence, of which only one changed, from git alone."""
 
 import subprocess
 from pathlib import Path
@@ -80,7 +80,34 @@ def test_a_sentence_is_printed_if_its_evidence_changed(
     assert [line for line in lines if line.startswith(told)] == lines[-1:]
 
 
-def test_a_changed_sentence_is_not(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("It prints one", "It never prints one"),
+        ("Inside of a directive.", "Outside of a directive."),
+        ("This shows a file.", "This hides a file."),
+    ],
+)
+def test_a_sentence_is_printed_if_it_changed_above_the_same_evidence(
+    project: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
+) -> None:
+    change(project / "docs/a.md", old, new)
+    review.main()
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"docs/a.md: this sentence changed and its evidence did not: {new}")
+
+
+def test_a_sentence_without_evidence_is_not(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change(project / "docs/a.md", "Nothing stands", "Something stands")
+    review.main()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_sentence_that_changed_with_its_evidence_is_not(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     change(project / "docs/a.md", "print(1)", "print(2)")
     change(project / "docs/a.md", "It prints one", "It prints two")
     review.main("HEAD")

@@ -47,7 +47,7 @@ RST_CHECK = re.compile(
 )
 RST_CODE = re.compile(
     r"^ *(?:\.\. (?:code|code-block|sourcecode|literalinclude|parsed-literal|doctest)::.*"
-    r"|(?!\.\. ).*::|>>> .*)$",
+    r"|(?! *\.\. ).*::|>>> .*)$",
     re.MULTILINE,
 )
 PARSER = (

@@ -1,4 +1,4 @@
-"""Print the unchanged paragraphs with a block or a rule below them that changed.
+"""Print the paragraphs and the blocks or rules below them of which only one has changed.
 
 python -m lifespec_pages.review [REVISION]     from git alone; the revision is main if none is given
 """
@@ -69,14 +69,20 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def main(revision: str = "main") -> None:
-    """Print a line for each paragraph whose evidence changed."""
+    """Print a line for each paragraph that changed, or whose evidence did, without the other."""
     before = at(revision)
     for page in sorted(map(str, Path("docs").glob("*.md"))):
         old, new = evidence(page, before), evidence(page, now)
-        for paragraph in new:
-            if old.get(paragraph, new[paragraph]) != new[paragraph]:
-                text = " ".join(paragraph.split())[:LONGEST]
-                print(f"{page}: the evidence changed and this sentence did not: {text}")  # noqa: T201
+        kept = {each for paragraph, each in old.items() if each and paragraph not in new}
+        for paragraph, below in new.items():
+            if old.get(paragraph, below) != below:
+                _print(page, "the evidence changed and this sentence did not", paragraph)
+            elif paragraph not in old and below in kept:
+                _print(page, "this sentence changed and its evidence did not", paragraph)
+
+
+def _print(page: str, what: str, paragraph: str) -> None:
+    print(f"{page}: {what}: {' '.join(paragraph.split())[:LONGEST]}")  # noqa: T201
 
 
 if __name__ == "__main__":

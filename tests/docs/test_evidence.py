@@ -1,0 +1,72 @@
+"""Numbers, exceptions and log levels in a statement with a check occur in the code of its page.
+
+What stands in a link, a role or a substitution is drawn or looked up, and a year is history.  Of the
+words that voice a negation, an order or a unit nothing is compared: readers hold them.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lifespec_pages import review
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted({*DOCS.glob("*.md")} - {DOCS / "open-questions.md"})  # it quotes specifications
+DRAWN = re.compile(r"\[[^\]]*\]\([^)]*\)|\{\{.*?\}\}|\{[\w:-]+\}`[^`]*`|https?://\S+|\S*#\S*")
+NUMBER = re.compile(r"(?<![\w.,-])(?!(?:19|20)\d\d\b)(\d+(?:[.,]\d+)?)(?![\w-]|\.\d)")
+EXCEPTION = re.compile(r"`(\w+(?:Error|Failed|Timeout|Exit|Interrupt|Unsupported|Violation))\b")
+LEVEL = re.compile(r"\b(?:logs?|logged|level)\b[^.]*?\b(error|warning|info|debug)\b")
+SAME = {"CancelledError": "Cancelled"}  # by which the checks of both libraries mean it
+# a word of a page that no code of it has: why not
+ELSEWHERE: dict[tuple[str, str], str] = {
+    ("migrate-from-on-event.md", "1.0"): "a version of Starlette that is not installed here",
+    ("timeouts.md", "29"): "the sum of steps that the check computes with other values",
+    ("why-lifespan.md", "error"): "a level of another specification, which its rule box has",
+    ("write-server.md", "30"): "cases in cases.toml, whose table another page shows",
+    ("write-server.md", "60"): "cases in cases.toml, whose table another page shows",
+}
+
+
+def statements(page: Path) -> Iterator[str]:
+    """Yield the paragraph, item or cell right above each check."""
+    above = ""
+    for token in review._tokens(page.read_text("utf-8")):
+        if token.type == "inline":
+            above = token.content
+        elif token.type == "fence" and token.info.startswith("{check}"):
+            yield above
+
+
+def values(statement: str) -> Iterator[str]:
+    """Yield the values in a statement that its page computes or shows."""
+    text = DRAWN.sub("", statement)
+    for pattern in NUMBER, EXCEPTION, LEVEL:
+        yield from pattern.findall(text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_values_of_a_checked_statement_are_in_its_page(page: Path) -> None:
+    tokens = review._tokens(page.read_text("utf-8"))
+    code = "\n".join(each.content for each in tokens if each.type == "fence")
+    lacking = [
+        f"{page.name}: {value} is in no program, output or check of the page: {statement[:90]}"
+        for statement in statements(page)
+        for value in values(statement)
+        if not re.search(rf"(?<!\w){re.escape(SAME.get(value, value))}", code, re.IGNORECASE)
+        and (page.name, value) not in ELSEWHERE
+    ]
+    assert lacking == []
+
+
+def test_each_exception_is_needed() -> None:
+    found = {
+        (page.name, value) for page in PAGES for each in statements(page) for value in values(each)
+    }
+    assert {*ELSEWHERE} <= found
+
+
+def test_a_wrong_value_is_noticed() -> None:
+    statement = "After 3 s `StartupTimeout` is raised, and it logs an error in 2019, see [a 4](#b)."
+    assert [*values(statement)] == ["3", "StartupTimeout", "error"]
