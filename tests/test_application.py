@@ -169,7 +169,7 @@ def without_parameter() -> Any:
 )
 @both
 async def test_what_gives_no_context_fails_startup(on: Any, lifespan: Any, message: str) -> None:
-    """Raised before the context is entered, it would be served as an application without lifespan."""
+    """A server would serve it without lifespan if this were raised without an answer."""
     with pytest.raises(StartupFailed, match=message) as caught:
         await on.Lifespan(with_lifespan(respond, lifespan)).startup()
     assert isinstance(caught.value.__cause__, TypeError)

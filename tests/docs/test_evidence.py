@@ -1,7 +1,7 @@
 """Numbers, exceptions and log levels in a statement with a check occur in the code of its page.
 
-What stands in a link, a role or a substitution is drawn or looked up, and a year is history.  Of the
-words that voice a negation, an order or a unit nothing is compared: readers hold them.
+What stands in a link, a role or a substitution is drawn or looked up, and a year is history.
+Negations, orders and units are not compared: readers hold them.
 """
 
 import re

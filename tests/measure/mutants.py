@@ -3,8 +3,8 @@
 python tests/measure/mutants.py [NUMBER [SEED]]
 
 The changes are those of mutmut, a dropped operand of each `and` and `or`, and the first or last
-statement of each `try` moved out of it; as many are drawn for each file.  The programs and checks of
-all pages run until the first one fails; a change with which all of them pass is printed.
+statement of each `try` moved out of it; as many are drawn for each file.  The programs and checks
+of all pages run until the first one fails; a change with which all of them pass is printed.
 docs/matrix/mutants.json has the counts.
 """
 
@@ -18,8 +18,8 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from datetime import UTC, datetime
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
