@@ -441,7 +441,7 @@ def test_another_event_loop_is_refused() -> None:
         with pytest.raises(
             RuntimeError, match=r"^startup\(\) was called in another event loop: stay in"
         ):
-            other.run_until_complete(call())
+            other.run_until_complete(asyncio.wait_for(call(), 1))
     first.run_until_complete(lifespan.shutdown())
     assert lifespan.outcome == "complete"
     other.run_until_complete(lifespan.shutdown())  # there is nothing to wait for any more
