@@ -127,7 +127,15 @@ def main(number: int = 75, seed: int = 1) -> None:
             (src / "lifespec" / name).write_text(text, "utf-8")
     for name, counts in files.items():
         print(f"{name}: {counts['noticed']} of {counts['changes']} changes were noticed.")
-    record = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "programs": int(programs[1]), "files": files}
+    changes, found = (sum(each[key] for each in files.values()) for key in ("changes", "noticed"))
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    record: dict[str, Any] = {
+        "date": today,
+        "programs": int(programs[1]),
+        "changes": changes,
+        "noticed": found,
+    }
+    record["files"] = files
     (ROOT / "docs/matrix/mutants.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 

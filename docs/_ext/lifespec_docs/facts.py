@@ -8,7 +8,7 @@ constant testing.plugin.TIMEOUT   a number that a module defines in capital lett
 count cases                       how many there are
 version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
-mutants server.py                 how many of the changes of a file `make mutants` saw noticed
+mutants noticed                   of the changes that `make mutants` tried
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
 ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itself or by a signal
 python oldest                     the oldest version of Python that is supported
@@ -44,7 +44,7 @@ def facts(comma: str) -> dict[str, str]:
             *_counts(),
             *_versions(),
             *((f"date {name}", record(name)["date"]) for name in RECORDS),
-            *_mutants(),
+            *((f"mutants {name}", str(value)) for name, value in record("mutants").items()),
             *_seen(comma),
             ("python oldest", _oldest_python()),
         ]
@@ -73,13 +73,6 @@ def _constant(name: str) -> str:
             ):
                 return f"{float(value):g}"
     raise LookupError(f"{CONSTANTS[name]} does not define {variable}.")
-
-
-def _mutants() -> Iterator[tuple[str, str]]:
-    found = record("mutants")
-    yield from ((f"mutants {name}", str(found[name])) for name in ("date", "programs"))
-    for name, counts in found["files"].items():
-        yield f"mutants {name}", f"{counts['noticed']} / {counts['changes']}"
 
 
 def _counts() -> Iterator[tuple[str, str]]:
