@@ -1,9 +1,15 @@
-"""README.md has the results of the servers as they were recorded."""
+"""README.md can be followed from top to bottom, and has the results as they were recorded."""
 
 import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 RESULT = re.compile(r"- .+ [\d.]+: (?:\d+ PASS|never calls)")
@@ -23,3 +29,46 @@ def test_readme_has_a_line_for_each_server() -> None:
     wanted = [*map(line, record["subjects"])]
     says = "README.md: write these lines, as docs/matrix/servers.json has them now:"
     assert [text for text in lines if RESULT.match(text)] == wanted, "\n".join([says, *wanted])
+
+
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SAVED = re.compile(r"[Ss]ave this as `([\w.]+)`")
+OWN = "make", "pip"  # .ci/run carries out the first; all that the second installs is here
+
+
+@pytest.mark.slow
+def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    bin_folder = Path(sys.executable).parent
+    path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONPATH": ""}
+    printed, done, before = "", [], 0
+
+    def run(command: str) -> str:
+        done.append(command)
+        words = shlex.split(command, comments=True)
+        call = {"cwd": tmp_path, "env": environment, "text": True, "timeout": 120}
+        found = subprocess.run(words, check=False, capture_output=True, **call)  # type: ignore[call-overload]
+        assert found.returncode == 0, f"{command}\n{found.stdout}{found.stderr}"
+        return str(found.stdout)
+
+    for block in FENCE.finditer(text):
+        language, body = block.groups()
+        if language == "python":
+            (name,) = SAVED.findall(text[before : block.start()])
+            (tmp_path / name).write_text(body, "utf-8")
+        elif language == "text":
+            printed = body
+        else:
+            for line in body.splitlines():
+                if line.split()[0] not in OWN and run(line) != printed:
+                    assert line.split()[0] != "python"
+        before = block.end()
+    run("pytest -q test_shop.py")
+    assert (tmp_path / "lifespan.py").exists()
+    assert [line.split()[0] for line in done] == ["python", *["lifespec"] * 3, "pytest"]
+
+
+def test_readme_has_no_link_that_a_package_index_breaks() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert re.findall(r"\]\((?!https://)[^)]*\)", text) == []

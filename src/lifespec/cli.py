@@ -183,6 +183,8 @@ def _print(text: str) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
+    if os.name == "nt":  # no fork, no sessions, no signals that one process sends to another
+        raise Unchecked(fact("needs-posix"))
     words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
     with _interruptible(), leaving_none(), _progress() as progress:
         options = vars(arguments) | progress
