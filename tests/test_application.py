@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
 
 from either import both
 from lifespec.application import double_to_single_callable, with_lifespan
@@ -131,6 +132,19 @@ def test_both_arguments_are_callable() -> None:
     for wrong in ((None, life()), (respond, None)):
         with pytest.raises(TypeError, match="takes two callables, got None"):
             with_lifespan(*wrong)  # type: ignore[type-var]
+
+
+async def test_another_lifespan_is_replaced_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The application's own would not run, and nothing else would tell."""
+    given = Starlette(lifespan=life())
+    for app in (Starlette(), respond, given, with_lifespan(respond, life())):
+        async with Lifespan(with_lifespan(app, life())):
+            pass
+    assert [each.levelname for each in caplog.records] == ["WARNING"] * 2
+    sentence = "with_lifespan replaces the lifespan of the application, <function life"
+    assert all(each.getMessage().startswith(sentence) for each in caplog.records)
 
 
 class Unspeakable(Exception):

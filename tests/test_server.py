@@ -433,6 +433,18 @@ async def test_shutdown_does_not_interrupt_startup(on: Any) -> None:
     assert lifespan.outcome == "complete"
 
 
+@both
+async def test_what_reports_sees_the_state_after_the_transition(on: Any) -> None:
+    class Reports(on.Lifespan):  # type: ignore[misc, name-defined]
+        def report(self, *_: object) -> None:
+            found.append((self.phase, self.outcome, self.supported))
+
+    found: list[Any] = []
+    with pytest.raises(StartupFailed):
+        await Reports(on.says("receive", NOT_STARTED)).startup()
+    assert found[0] == ("answered", "failed", True)
+
+
 def test_another_event_loop_is_refused() -> None:
     first, other = asyncio.new_event_loop(), asyncio.new_event_loop()
     lifespan = Lifespan(OnAsyncio().correct)

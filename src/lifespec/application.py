@@ -18,12 +18,16 @@ context manager awaited raised it: without an answer, servers conclude that the 
 not support lifespan, and serve it.  If the server cancels the application's own task, nothing is
 sent.  Nothing is sent either if the context manager raises between startup and shutdown.
 
+The context manager takes the place of a lifespan that the application has itself: the application
+is not called with the lifespan scope.  To run both, combine them in one context manager.
+
 A name in [brackets] is the ID of the rule that the line implements.
 
 This file is self-contained: copy it into your project.
 """
 
 import asyncio
+import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -37,13 +41,20 @@ Application = Callable[[Any, Receive, Send], Awaitable[object]]
 App = TypeVar("App", bound=Application)
 Context = AbstractAsyncContextManager[Mapping[str, Any] | None]
 
+log = logging.getLogger(__name__)
+
 
 def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
     """Return `app` with a lifespan: enter `lifespan(app)` at startup, leave it at shutdown.
 
     `lifespan` has the shape of Starlette's and FastAPI's: it takes the application and returns
-    an async context manager, which can yield a mapping, the state of the requests.  Raises
-    TypeError if one of the two cannot be called.
+    an async context manager, which can yield a mapping, the state of the requests.
+
+    It takes the place of a lifespan that `app` has itself, which then does not run.  If that is
+    the lifespan of a Starlette or FastAPI application or of another call of this function, each
+    startup logs a warning.  `lifespec.combine_lifespans` runs both.
+
+    Raises TypeError if one of the two cannot be called.
     """
     for each in (app, lifespan):
         if not callable(each):
@@ -52,10 +63,20 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
     async def application(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
             return await app(scope, receive, send)
+        if replaced:
+            log.warning("with_lifespan replaces the lifespan of the application, %r", replaced)
         await _run_lifespan(lambda: lifespan(app), scope, receive, send)
         return None
 
+    replaced = _own_lifespan(app)
+    application.lifespan_context = lifespan  # type: ignore[attr-defined]
     return application
+
+
+def _own_lifespan(app: Any) -> Any:
+    """Return the lifespan that an application was given, None if there is none or it is unknown."""
+    found = getattr(getattr(app, "router", app), "lifespan_context", None)
+    return None if type(found).__name__ == "_DefaultLifespan" else found  # Starlette's own
 
 
 async def _run_lifespan(

@@ -47,10 +47,12 @@ COPIES = {
     "messages": "types of scopes and events",
 }
 STATUS = (
-    "exit status: 0 every MUST was kept (with --strict, every SHOULD), and an application starts"
-    " and stops; 1 not so; 2 it could not be checked; 128 plus the number of a signal that"
-    " interrupted the check"
+    "exit status: 0 every MUST was kept (with --strict, every SHOULD), and an application stops"
+    " or has no lifespan (1 with --strict); 1 a MUST was broken, or an application is served"
+    " without its startup or does not stop; 2 an application does not start, or nothing could be"
+    " checked; 128 plus the number of a signal that interrupted the check"
 )
+WINDOWS = os.name == "nt"
 OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case")  # of every check
 
 
@@ -183,7 +185,7 @@ def _print(text: str) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    if os.name == "nt":  # no fork, no sessions, no signals that one process sends to another
+    if WINDOWS:  # it has no fork, no sessions, and no signals to other processes
         raise Unchecked(fact("needs-posix"))
     words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
     with _interruptible(), leaving_none(), _progress() as progress:

@@ -6,7 +6,14 @@
 A loop of forty lines can send startup and shutdown.  This file also handles what goes wrong: an
 application without lifespan support, one that fails, crashes, returns early, answers twice or too
 late, swallows its cancellation, or never ends; a server that is cancelled while it waits; Ctrl-C.
-Each of these is a row of TABLE: the next phase, the outcome, and what is logged.
+Each of these is a row of TABLE: the next phase, the outcome, and what is logged.  These are not
+in TABLE:
+
+    `supported` is True from the first answer on, and False with the outcome "unsupported".
+    A record has the traceback of what the application raised, unless its level is INFO.
+    What it raises after the outcome "failed" is logged as DEBUG: the failure was logged already.
+    If it raised during startup, except on the scope, "unanswered" logs that as a second record.
+    `send` refuses an event that is unknown, malformed or not in the row of the phase.
 
 The first row that has an outcome sets it for good.  An application that sends
 lifespan.shutdown.failed although shutdown was not sent has crashed, and the server goes on serving.
@@ -352,12 +359,13 @@ class Lifespan:
         stage = ANSWERS[trigger]
         value = message.get("message", "") if trigger.endswith("failed") else ""
         text = value if isinstance(value, str) else safe_repr(value)  # [failed-message-default]
-        if not self._on(trigger, text and f": {text}"):
+        if trigger not in TABLE[self.phase]:
             rule = f"{stage}-answered-once" if stage == self._stage else "answers-in-order"
             early = (stage, self._stage) == ("shutdown", "startup")
             reason = "not requested yet" if early else "already answered"
             raise ProtocolError(f"{stage} was {reason}: {trigger} was refused", rule)
         self._stage, self._message, self.supported = stage, text, True
+        self._on(trigger, text and f": {text}")
         if text is not value:  # after the transition: the type alone reports the failure
             raise ProtocolError(f"'message' must be a str, got {text}", "message-is-text")
 

@@ -1,9 +1,10 @@
-"""The lifespan protocol for a server on trio: server.py with its last eight methods replaced.
+"""The lifespan protocol for a server on trio: server.py with what is below its cut replaced.
 
     async with Lifespan(app) as lifespan:
         ...  # serve; give each request lifespan.with_state(scope)
 
-Names, arguments, outcomes and log records are those of server.py.  These are the differences:
+Names, arguments, outcomes and log records are those of server.py.  The methods that are replaced
+above its cut are those in which trio cancels or raises in another way.  These are the differences:
 
     The application runs in a system task, in a copy of the context that was current at startup.
     So no cancellation around the server reaches it, and `startup` and `shutdown` need no nursery.

@@ -122,6 +122,11 @@ def test_one_with_a_lifespan_runs_no_handlers(found: Any, lifespan: str, kind: s
     assert [each.kind for each in lifespans.unrun([given["second"]], set())] == [kind]
 
 
+def test_a_class_that_was_imported_is_no_application(found: Any) -> None:
+    """As in `app = Wrap(FastAPI(lifespan=lifespan))`, with FastAPI imported by name."""
+    assert "second" in found("inner = App(on_startup=[second])\ndel inner")
+
+
 @pytest.mark.parametrize("holds", [False, True])
 def test_one_elsewhere_counts_if_the_subject_holds_it(found: Any, *, holds: bool) -> None:
     assert "second" in found("App(on_startup=[second])")

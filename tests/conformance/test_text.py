@@ -14,7 +14,7 @@ import lifespec
 from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words, render, sentences
-from lifespec.conformance.words import cut, data, short_repr, translator
+from lifespec.conformance.words import cut, data, read_catalog, short_repr, translator
 from lifespec.testing import facts
 from lifespec.testing.trace import Entry
 
@@ -260,3 +260,9 @@ def test_a_value_is_shown_whatever_its_repr_does() -> None:
     assert (short_repr("a"), short_repr(Odd())) == ("'a'", "<Odd, whose repr() raises ValueError>")
     assert cut("x" * 3000 + "end") == "x" * 1500 + " ... " + "x" * 497 + "end"
     assert cut("a" * 200, 8) == "aaaaaa ... aa"
+
+
+def test_a_translation_that_waits_for_its_translator_is_not_printed() -> None:
+    """It is that of an older sentence, and may say the opposite of the new one."""
+    entries = 'msgid "raise"\nmsgstr "抛出"\n\n#, fuzzy\nmsgid "return"\nmsgstr "不返回"\n'
+    assert read_catalog(entries) == {"raise": "抛出"}

@@ -67,6 +67,13 @@ def test_a_changed_message_is_fuzzy_and_a_moved_one_takes_its_chinese_along(
 
 
 @pytest.mark.usefixtures("project")
+def test_a_new_message_gets_no_guess(monkeypatch: pytest.MonkeyPatch) -> None:
+    has("one", A_server_starts="启动")
+    wants("one", "A server starts", "A server starts not")
+    assert renewed("one", monkeypatch) == {"A server starts": "启动", "A server starts not": ""}
+
+
+@pytest.mark.usefixtures("project")
 def test_the_check_names_what_waits_and_writes_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,7 @@
 """Renew the Chinese catalogs, and name each message that waits for a translation.
 
-A message that has changed keeps its Chinese as fuzzy; one that has moved takes its Chinese along.
+A message that has changed keeps its Chinese as fuzzy; one that has moved takes its Chinese along;
+one that is new has none.
 With --check nothing is written; the status is 1 if a message waits or is no longer used.
 """
 
@@ -97,6 +98,9 @@ def main() -> int:
         catalog.update(template)
         for message in catalog:
             message.flags &= {"fuzzy"}
+            if message.fuzzy and any(each in template for each in message.previous_id):
+                message.string, message.flags = "", set()  # new, and only similar to another one
+            message.previous_id = []
         waiting = [m.id for m in catalog if m.id and (m.fuzzy or not "".join(m.string or ""))]
         faults += [f"{path}: waits for a translation: {each}" for each in waiting]
         faults += [f"{path}: is not needed any more: {each}" for each in catalog.obsolete]

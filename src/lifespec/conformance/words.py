@@ -6,7 +6,7 @@ from ast import literal_eval
 from collections.abc import Callable, Mapping
 from importlib import resources
 
-_ENTRY = re.compile(r'^msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
+_ENTRY = re.compile(r'^(#,.*\n)?msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
 _LONGEST = 2000  # characters of a text of others in a report
 
 
@@ -29,8 +29,13 @@ def translator(language: str) -> Callable[[str], str]:
 @functools.cache
 def _catalog(language: str) -> Mapping[str, str]:
     files = [data(f"{name}.{language}.po") for name in ("report", "rules")]
-    entries = (entry for file in files for entry in _ENTRY.findall(file))
-    pairs = ((literal_eval(f"({text})") for text in entry) for entry in entries)
+    return {word: translated for file in files for word, translated in read_catalog(file).items()}
+
+
+def read_catalog(text: str) -> dict[str, str]:
+    """Return the translations of a catalog, without those that are marked fuzzy."""
+    found = (entry for flags, *entry in _ENTRY.findall(text) if "fuzzy" not in flags)
+    pairs = ((literal_eval(f"({each})") for each in entry) for entry in found)
     return {english: translated for english, translated in pairs if english and translated}
 
 

@@ -229,7 +229,7 @@ def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) ->
         early = how.endswith("early") and not found
         yield from [Fact("advise-crash")] if early else found
     if startup in ENDED and seen.received:
-        yield Fact("advise-send-failed")
+        yield _advice_to_answer(seen)
     elif startup in ENDED and seen.error and seen.error.place:
         key = seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
         yield Fact("advise-scope" if key else "advise-any-scope")
@@ -241,6 +241,15 @@ def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) ->
         yield Fact("advise-died")
     kinds = {each.kind for each in unrun}
     yield from (Fact(f"advise-{kind}") for kind in UNRUN if kind in kinds)
+
+
+def _advice_to_answer(seen: Seen) -> Fact:
+    """Return the advice to answer startup: in the code that raised or returned, not around it."""
+    if not seen.error:
+        return Fact("advise-answer")
+    if seen.error.place:
+        return fact("advise-send-failed-at", place=seen.error.place.fact())
+    return Fact("advise-send-failed")
 
 
 def _advice_on_errors(seen: Seen) -> Iterator[Fact]:

@@ -76,9 +76,8 @@ def _held(roots: Iterable[object]) -> set[int]:
 def _is_apart(module: ModuleType, receiver: str, held: set[int]) -> bool:
     """Tell whether the receiver is an application of the module that nothing holds."""
     owner, kind = receiver.partition(".")[0], receiver.rpartition(".")[2]
-    named = [
-        (name, each) for name, each in vars(module).items() if not isinstance(each, ModuleType)
-    ]
+    objects = vars(module).items()
+    named = [(name, each) for name, each in objects if not isinstance(each, (ModuleType, type))]
     apps = [each for name, each in named if name == owner or type(each).__name__ == kind]
     return bool(apps) and not any(id(each) in held for each in apps)
 

@@ -115,6 +115,9 @@ def play(
     if not callable(app):
         raise NotFound(fact("middleware-returned", value=short_repr(app)))
     call = play_case(app, case, spec, limit, loop, watch)
+    for raised in call.seen.errors:  # it wanted something else than an application
+        if f"'{Probe.__name__}' object" in raised.texts:
+            raise NotFound(fact("no-middleware", error=raised.fact()))
     sides = _Sides(probe, call)
     for each in expected(case, spec):
         call.seen.compared[each.rule, each.phrase] = _compared(each, sides)
