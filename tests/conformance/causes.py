@@ -300,7 +300,7 @@ raises_late = reported(
     "is served without its startup",
     "it raised OSError: no database, in `raises`",
     "after it had received lifespan.startup",
-    "Answer lifespan.startup.failed",
+    "send lifespan.startup.failed",
 )(says("receive", fail(OSError("no database"))))
 raises_on_the_scope = reported(
     0, "does not support lifespan", "it raised AssertionError", "called with every scope"
