@@ -186,3 +186,39 @@ def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> No
     report = check_middleware("shop:middleware", timeout=5.0)
     assert report.ok, report
     assert [each for each in report.findings if isinstance(each, Finding)]
+
+
+MANY_OBJECTS = """
+import gc, os
+from pathlib import Path
+from scripted import STARTED, STOPPED, says
+
+app = says("receive", STARTED, "receive", STOPPED)
+data = [{"number": [number]} for number in range(200_000)]
+
+
+def note(phase, info):
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    private = sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+    with Path(__file__).with_name("private").open("a") as file:
+        file.write(f"{os.getpid()} {private}\\n")
+
+
+gc.callbacks.append(note)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux has it")
+def test_a_case_does_not_copy_its_application(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "many_objects.py").write_text(MANY_OBJECTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert check_app("many_objects:app").starts
+    found: dict[str, int] = {}
+    for line in (tmp_path / "private").read_text().splitlines():
+        process, private = line.split()
+        found[process] = max(found.get(process, 0), int(private))
+    host, *cases = sorted(found.values(), reverse=True)
+    assert len(cases) > 5
+    assert max(cases) < host / 3

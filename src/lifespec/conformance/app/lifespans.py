@@ -43,11 +43,24 @@ class Registered(NamedTuple):
     kind: str = "never-ran"
 
 
+_known: dict[int, list[Registered]] = {}  # by the ID of a subject
+
+
+def remember(subject: object) -> None:
+    """Find the lifespans of a subject once, for processes that are forked from this one.
+
+    To look at an object counts as a reference to it, so each process would copy what it looks at.
+    """
+    _known[id(subject)] = find(subject)
+
+
 def find(subject: object) -> list[Registered]:
     """Return the lifespans that the author's modules give to a framework.
 
     An application that another module keeps for itself is left out: it may be served alone.
     """
+    if (known := _known.get(id(subject))) is not None:
+        return known
     own = facts.own_modules()
     homes = [each for each, _ in own if any(value is subject for value in vars(each).values())]
     held = _held([subject, *(value for each in homes for value in vars(each).values())])
@@ -58,22 +71,23 @@ def find(subject: object) -> list[Registered]:
             if any(word in source for word in WORDS):
                 given = _registered(module, ast.parse(source))
                 found += [each for each in given if not _is_apart(module, each.receiver, held)]
-    return [*found, *_of_routers(held)]
+    return [*found, *_of_routers(held.values())]
 
 
-def _held(roots: Iterable[object]) -> set[int]:
-    """Return the IDs of objects and of what they refer to, but not through modules and classes."""
+def _held(roots: Iterable[object]) -> dict[int, object]:
+    """Return objects and what they refer to by their IDs, but not through modules and classes."""
     modules = [each for each in [*sys.modules.values()] if isinstance(each, ModuleType)]
-    found, queue = {id(vars(each)) for each in modules}, deque(roots)
+    found: dict[int, object] = {id(vars(each)): None for each in modules}
+    queue = deque(roots)
     while queue and len(found) < OBJECTS:
         each = queue.popleft()
         if id(each) not in found and not isinstance(each, (ModuleType, type)):
-            found.add(id(each))
+            found[id(each)] = each
             queue += gc.get_referents(each)
     return found
 
 
-def _is_apart(module: ModuleType, receiver: str, held: set[int]) -> bool:
+def _is_apart(module: ModuleType, receiver: str, held: Collection[int]) -> bool:
     """Tell whether the receiver is an application of the module that nothing holds."""
     owner, kind = receiver.partition(".")[0], receiver.rpartition(".")[2]
     objects = vars(module).items()
@@ -155,13 +169,12 @@ def _code(found: Any) -> CodeType | None:
     return next((each.__code__ for each in methods if isinstance(each, FunctionType)), None)
 
 
-def _of_routers(held: set[int]) -> Iterator[Registered]:
+def _of_routers(held: Iterable[object]) -> Iterator[Registered]:
     """Yield what the routers of Starlette have from a library, such as a server that is mounted."""
     routing = sys.modules.get("starlette.routing")
     if routing is None:
         return
-    routers = [each for each in gc.get_objects() if isinstance(each, routing.Router)]
-    for router in [each for each in routers if id(each) in held]:
+    for router in [each for each in held if isinstance(each, routing.Router)]:
         code = _code(router.lifespan_context) if callable(router.lifespan_context) else None
         package = Path(code.co_filename).parts if code else ()
         known = [part for part in package if part.endswith("-packages")]

@@ -135,7 +135,7 @@ def main(number: int) -> None:
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            job.find()
+            lifespans.remember(job.find())
         except NotFound as error:
             why = error.fact
     connection.send(why)
@@ -194,9 +194,13 @@ class _Process:
         self.process = context.Process(target=_work, args=(job, name, other_end, self.stack.name))
         self.began = time.monotonic()
         self.deadline = self.began + job.limit * 3 + SPARE
+        # what the process shares with this one is not touched by its garbage collections, which
+        # would copy each page: a case would cost as much memory as the application
+        gc.freeze()
         with warnings.catch_warnings():  # Python 3.12 warns of a fork with several threads
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
+        gc.unfreeze()
         other_end.close()
 
     def is_over(self) -> bool:
