@@ -25,7 +25,6 @@ SERVER = (  # what the suite does as the server of middleware, unless a case say
     'offer lifespan.startup hello="world"',
     "await startup",
     "request",
-    "wait 0.5",
     'offer lifespan.shutdown hello="world"',
     "await shutdown",
     "await end",
