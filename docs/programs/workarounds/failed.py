@@ -1,4 +1,4 @@
-"""Startup fails: no server and no test client serves this application."""
+"""Startup fails: no server that waits for startup serves this application."""
 
 
 async def open_pool():

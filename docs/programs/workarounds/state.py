@@ -1,4 +1,4 @@
-"""State that works on every server: one object, set during startup."""
+"""State that works on every server that provides state: one object, set during startup."""
 
 
 class Shop:
