@@ -5,8 +5,10 @@
 SIGINT and SIGTERM stop it; a second signal closes the remaining connections immediately.
 
 Exit status:
-    0  a signal stopped the server, and the application shut down or has no lifespan
-    1  the port is in use, or the application crashed or failed to shut down
+    0  a signal stopped the server during startup, or it stopped the server, and the
+       application shut down or has no lifespan
+    1  the port is in use, the application crashed or failed to shut down, or a second
+       signal cut its shutdown off
     2  the arguments are invalid
     3  the application failed to start
 """
@@ -203,13 +205,9 @@ async def wait_for(tasks, seconds, *, cancel=False):
     return (await asyncio.wait(tasks, timeout=seconds))[1] if tasks else tasks
 
 
-async def serve(app, sock, options):
+async def serve(app, lifespan, sock, options):
     """Start the application, serve until this task is cancelled, stop the application."""
-    timeouts = {
-        name: getattr(options, name)
-        for name in ("startup_timeout", "shutdown_timeout", "grace")
-    }
-    async with Lifespan(app, **timeouts) as lifespan:
+    async with lifespan:
         connections = Connections(app, lifespan)
         server = await asyncio.start_server(
             connections.accept, sock=sock, start_serving=False
@@ -227,15 +225,25 @@ async def serve(app, sock, options):
     return 0 if lifespan.outcome in ("complete", "unsupported") else 1
 
 
+def status_when_cancelled(lifespan):
+    """Return the exit status if a signal cancelled startup or a second one shutdown."""
+    if lifespan.supported and lifespan.outcome == "cancelled":
+        log.error("A second signal cut the shutdown of the application off")
+        return 1
+    return 0
+
+
 async def until_signal(app, sock, options):
     """Serve until a signal arrives; return the exit status."""
     task, loop = asyncio.current_task(), asyncio.get_running_loop()
+    names = "startup_timeout", "shutdown_timeout", "grace"
+    lifespan = Lifespan(app, **{name: getattr(options, name) for name in names})
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, task.cancel)
     try:
-        status = await serve(app, sock, options)
+        status = await serve(app, lifespan, sock, options)
     except asyncio.CancelledError:
-        status = 0
+        status = status_when_cancelled(lifespan)
     except StartupFailed:
         status = 3
     except ShutdownFailed:

@@ -82,6 +82,12 @@ hangs = says("receive", STARTED, "receive", 600)
 crashes = says("receive", STARTED, 0.1, RuntimeError("the worker died"))
 
 
+async def stops_slowly(scope, receive, send):
+    await says("receive", STARTED, "receive")(scope, receive, send)
+    print("stopping", flush=True)
+    await asyncio.sleep(600)
+
+
 async def ignores(scope, receive, send):
     while True:
         with contextlib.suppress(asyncio.CancelledError):
@@ -207,6 +213,16 @@ def test_a_request_that_does_not_end_is_cancelled(
         assert idle.reader.read() == b""  # it has begun to close them
         assert ended(server, *second).endswith("asked\ncancelled\nclose\n")
     assert server.process.returncode == 0
+
+
+def test_a_second_signal_that_cuts_the_clean_up_off_is_said(tmp_path: Path) -> None:
+    with serve(tmp_path, "stops_slowly") as server:
+        until(server, "Serving on")
+        server.process.send_signal(signal.SIGTERM)
+        until(server, "stopping")
+        said = "ERROR: A second signal cut the shutdown of the application off\n"
+        assert said in ended(server, signal.SIGTERM)
+    assert server.process.returncode == 1
 
 
 @pytest.mark.parametrize(
