@@ -139,3 +139,10 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
 def test_phrases_judge_what_we_saw(phrase: str, rule: str, seen: Seen, how: str, kind: str) -> None:
     found = judge.PHRASES[phrase](judge._Question(rule, "asgi 2.0", seen, seen, 30.0))
     assert (found.how, found.observed.kind) == (how, kind)
+
+
+def test_a_library_that_raised_late_is_advised_without_a_line_of_the_author() -> None:
+    error = Error("OSError", "no database", None)
+    seen = Seen(startup="raised", received=True, ended="raised", error=error)
+    rows = judge.rows(seen, seen, 1.0)
+    assert [each.fact.kind for each in rows if each.label == "change"] == ["advise-send-failed"]

@@ -213,3 +213,22 @@ def test_the_state_of_a_request_that_does_not_reach_the_application_is_not_judge
     sentence = Words().say(skipped.observed)
     assert sentence.startswith("The request did not reach the application: ")
     assert reason in sentence
+
+
+class OfMounts:
+    """Take applications by their paths, as a dispatcher does, and not one application."""
+
+    def __init__(self, mounts: Any) -> None:
+        self.mounts = mounts
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        for each in self.mounts:
+            await each(scope, receive, send)
+
+
+def test_what_takes_the_application_for_something_else_is_no_middleware() -> None:
+    report = check_middleware(OfMounts, only=["through-start-and-stop"])
+    assert report.status == 2
+    assert "it took the application of the suite for something else" in " ".join(
+        str(report).split()
+    )
