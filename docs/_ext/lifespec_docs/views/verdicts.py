@@ -128,7 +128,8 @@ def best(name: str) -> Row:
         row["starts"] = has_lifespan(row)
         row["wrong"] = [verdict for verdict in ("fail", "warn") if row["counts"][verdict]]
         server = row["name"].partition(",")[0]
-        good[server] = good.get(server, True) and row["starts"] and not row["wrong"]
+        observed = row["starts"] and not row["counts"]["skip"]
+        good[server] = good.get(server, True) and observed and not row["wrong"]
     return {"of": name, "subjects": rows, "signs": SIGNS, "good": [*good.values()]}
 
 

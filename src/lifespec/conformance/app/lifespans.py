@@ -43,7 +43,7 @@ class Registered(NamedTuple):
     kind: str = "never-ran"
 
 
-_known: dict[int, list[Registered]] = {}  # by the ID of a subject
+_known: list[tuple[object, list[Registered]]] = []  # a subject, and what was found
 
 
 def remember(subject: object) -> None:
@@ -51,7 +51,7 @@ def remember(subject: object) -> None:
 
     To look at an object counts as a reference to it, so each process would copy what it looks at.
     """
-    _known[id(subject)] = find(subject)
+    _known[:] = [(subject, find(subject))]
 
 
 def find(subject: object) -> list[Registered]:
@@ -59,8 +59,9 @@ def find(subject: object) -> list[Registered]:
 
     An application that another module keeps for itself is left out: it may be served alone.
     """
-    if (known := _known.get(id(subject))) is not None:
-        return known
+    for known, remembered in _known:
+        if known is subject:
+            return remembered
     own = facts.own_modules()
     homes = [each for each, _ in own if any(value is subject for value in vars(each).values())]
     held = _held([subject, *(value for each in homes for value in vars(each).values())])

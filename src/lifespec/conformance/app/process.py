@@ -197,11 +197,13 @@ class _Process:
         # what the process shares with this one is not touched by its garbage collections, which
         # would copy each page: a case would cost as much memory as the application
         gc.freeze()
-        with warnings.catch_warnings():  # Python 3.12 warns of a fork with several threads
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.process.start()
-        gc.unfreeze()
-        other_end.close()
+        try:
+            with warnings.catch_warnings():  # Python 3.12 warns of a fork with several threads
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self.process.start()
+        finally:
+            gc.unfreeze()
+            other_end.close()
 
     def is_over(self) -> bool:
         """Take in what there is to read; return whether the process is over, or late."""
