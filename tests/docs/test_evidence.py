@@ -22,6 +22,7 @@ SAME = {"CancelledError": "Cancelled"}  # by which the checks of both libraries 
 # a word of a page that no code of it has: why not
 ELSEWHERE: dict[tuple[str, str], str] = {
     ("migrate-from-on-event.md", "1.0"): "a version of Starlette that is not installed here",
+    ("mount-applications.md", "RuntimeError"): "a library that is not installed here",
     ("timeouts.md", "29"): "the sum of steps that the check computes with other values",
     ("why-lifespan.md", "error"): "a level of another specification, which its rule box has",
     ("write-server.md", "30"): "cases in cases.toml, whose table another page shows",
