@@ -35,7 +35,7 @@ from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.server.play import TIMEOUT
 from lifespec.conformance.server.process import SIGNALLED, leaving_none
 from lifespec.conformance.text import Words, render
-from lifespec.testing.facts import fact
+from lifespec.diagnosis.fact import fact
 from lifespec.validate import SPECS
 
 END = '\n"""\n'  # of the docstring of a module

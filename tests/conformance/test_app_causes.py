@@ -11,8 +11,8 @@ from causes import LIMIT, one_line
 
 from lifespec.conformance import check_app
 from lifespec.conformance.text import render
-from lifespec.testing import leftovers
-from lifespec.testing.facts import short
+from lifespec.diagnosis import waits
+from lifespec.diagnosis.fact import short
 
 FILE = short(Path(causes.__file__))
 
@@ -53,4 +53,4 @@ def test_a_hang_costs_one_timeout() -> None:
 
 def test_the_process_of_a_case_ends_with_its_time() -> None:
     check_app(causes.blocks_at_startup, timeout=0.5)
-    assert leftovers.processes(os.getpid()) == []
+    assert waits.processes(os.getpid()) == []

@@ -9,8 +9,8 @@ from lifespec.conformance.app import judge
 from lifespec.conformance.app.play import Broken, Seen
 from lifespec.conformance.report import fact
 from lifespec.conformance.text import Words
-from lifespec.testing.facts import Error, Place
-from lifespec.testing.leftovers import Logged
+from lifespec.diagnosis.fact import Error, Place
+from lifespec.diagnosis.logged import Logged
 
 STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "received": True}
 STARTED |= {"ended": "returned"}

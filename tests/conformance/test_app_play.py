@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import selectors
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, Seen, play
 from lifespec.conformance.app.target import Job
-from lifespec.testing import leftovers
+from lifespec.diagnosis.waits import processes
 from scripted import STARTED, STOPPED, says
 
 
@@ -96,11 +97,11 @@ def test_a_parent_that_has_gone_ends_the_cases() -> None:
     with process.Host(job) as host:
         host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
-        while not leftovers.processes(host.process.pid) and time.monotonic() < deadline:
+        while not processes(host.process.pid) and time.monotonic() < deadline:
             time.sleep(0.02)
-        children = leftovers.processes(host.process.pid)
+        children = processes(host.process.pid)
     assert children
-    assert leftovers.processes(os.getpid()) == []
+    assert processes(os.getpid()) == []
 
 
 def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
@@ -131,7 +132,7 @@ def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
 
 
 def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
-    files = [process.selectors.__file__, process.asyncio.base_events.__file__, process.__file__]
+    files = [selectors.__file__, asyncio.base_events.__file__, process.__file__]
     frames = "".join(f'  File "{file}", line 1 in run\n' for file in files)
     seen = interrupted(Seen(), f"Thread 0x1 (most recent call first):\n{frames}")
     assert (seen.startup, seen.doing) == ("hung", "starved")

@@ -15,7 +15,7 @@ from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.report import Row, fact
 from lifespec.conformance.text import Words, render, sentences
 from lifespec.conformance.words import cut, data, read_catalog, short_repr, translator
-from lifespec.testing import facts
+from lifespec.diagnosis.fact import SENTENCES
 from lifespec.testing.trace import Entry
 
 SOURCE = Path(lifespec.__file__).parent
@@ -37,12 +37,12 @@ TABLES = {
     name: tomllib.loads(data(f"{name}.toml")) for name in ("sentences", "vocabulary", "cases")
 }
 LABELS = {*strings(TABLES["sentences"]["labels"])}
-TRANSLATED = {*strings(TABLES["sentences"]["sentences"]), *facts.SENTENCES.values(), *LABELS}
+TRANSLATED = {*strings(TABLES["sentences"]["sentences"]), *SENTENCES.values(), *LABELS}
 UNCHANGED = {"lifespan", "{type}: {text}", "{type}"}
 
 
 def test_no_kind_has_two_sentences() -> None:
-    assert not {*facts.SENTENCES} & {*TABLES["sentences"]["sentences"]}
+    assert not {*SENTENCES} & {*TABLES["sentences"]["sentences"]}
 
 
 def kinds() -> Iterator[str]:

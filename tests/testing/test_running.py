@@ -13,8 +13,8 @@ import pytest
 import trio
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
+from lifespec.diagnosis.fact import short
 from lifespec.testing import running
-from lifespec.testing.facts import short
 from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
 from scripted import NOT_STOPPED, STARTED, STOPPED, says
 

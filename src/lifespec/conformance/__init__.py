@@ -7,7 +7,7 @@ unknown specification, case or rule.  The command `lifespec check` calls them.
 from lifespec.conformance.app.check import check_app, check_middleware
 from lifespec.conformance.report import Finding, Report, Unchecked, Verdict
 from lifespec.conformance.server.check import check_server
-from lifespec.testing.facts import Fact
+from lifespec.diagnosis.fact import Fact
 
 __all__ = [
     "Fact",

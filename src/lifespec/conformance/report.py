@@ -18,7 +18,7 @@ from xml.etree import ElementTree as ET
 from lifespec.conformance.cases import Case, Expectation, Role, expected
 from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.words import printable
-from lifespec.testing.facts import Fact, fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 

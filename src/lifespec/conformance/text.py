@@ -16,8 +16,7 @@ from lifespec.conformance.explain import WIDTH, address, base, columns, wrapped
 from lifespec.conformance.report import Finding, Report, Verdict
 from lifespec.conformance.rules import names, rules
 from lifespec.conformance.words import data, printable, translator
-from lifespec.testing import facts
-from lifespec.testing.facts import Fact, fact
+from lifespec.diagnosis.fact import SENTENCES, Fact, fact
 from lifespec.testing.trace import sequence
 
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
@@ -32,7 +31,7 @@ NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of skipped rules tha
 def sentences() -> Mapping[str, str]:
     """Return the English sentence of each kind of fact."""
     tables = tomllib.loads(data("sentences.toml"))
-    return {**facts.SENTENCES, **tables["formats"], **tables["sentences"]}
+    return {**SENTENCES, **tables["formats"], **tables["sentences"]}
 
 
 class Words:

@@ -11,9 +11,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from lifespec.composition import lifespan_class
+from lifespec.diagnosis import waits
+from lifespec.diagnosis.author import without_lifespec
+from lifespec.diagnosis.logged import logging_errors
 from lifespec.server import Lifespan, LifespanFailed, ShutdownFailed, StartupFailed
-from lifespec.testing import leftovers
-from lifespec.testing.facts import without_lifespec
 from lifespec.testing.trace import Conversation, record, sequence
 from lifespec.validate import Violation, validator
 
@@ -88,7 +89,7 @@ class Running:
         token = _OWNER.set(self)  # the application's context is a copy of this one
         self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
-        self._logged = self._ended.enter_context(leftovers.logging_errors())
+        self._logged = self._ended.enter_context(logging_errors())
         try:
             await self.lifespan.__aenter__()
         except StartupFailed as failure:
@@ -148,10 +149,10 @@ class Running:
     async def _leftovers(self) -> list[str]:
         """Name the tasks and threads that the application left behind, and the errors it logged."""
         try:
-            found = await leftovers.tasks(lambda task: _owner(task) is self)
+            found = await waits.tasks(lambda task: _owner(task) is self)
         except RuntimeError:  # trio's nurseries leave none
             found = []
-        found += leftovers.threads(self._threads)
+        found += waits.threads(self._threads)
         logged = [f"The application logged {each.fact()}" for each in self._logged]
         return [*(f"The application left behind {each}" for each in found), *logged]
 

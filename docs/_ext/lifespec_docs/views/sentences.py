@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lifespec.conformance.text import Words
-from lifespec.testing.facts import Fact
+from lifespec.diagnosis.fact import Fact
 from lifespec_docs.words import mark as _
 
 OWN = {  # of kinds that only records have: why a case or a rule does not apply

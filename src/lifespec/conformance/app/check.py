@@ -14,7 +14,7 @@ from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.report import Finding, Report, known_rule, known_spec, skipped, unknown
-from lifespec.testing.facts import Fact
+from lifespec.diagnosis.fact import Fact
 
 Play = Callable[[Sequence[str], int], Iterator[Result]]
 

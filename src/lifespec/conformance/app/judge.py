@@ -15,8 +15,8 @@ from lifespec.conformance.cases import Case, expected
 from lifespec.conformance.report import Finding, How, Outcome, Row, finding
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import data
-from lifespec.testing.facts import Error, Fact, fact
-from lifespec.testing.leftovers import Logged
+from lifespec.diagnosis.fact import Error, Fact, fact
+from lifespec.diagnosis.logged import Logged
 
 ANSWERS = ("complete", "failed")
 ENDED = ("raised", "returned")  # instead of an answer

@@ -6,8 +6,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from lifespec.testing.facts import Error, Fact
-from lifespec.testing.leftovers import Tasks
+from lifespec.diagnosis import waits
+from lifespec.diagnosis.fact import Error, Fact
+from lifespec.diagnosis.origins import Tasks
 
 Main = Callable[[], Coroutine[Any, Any, None]]
 
@@ -21,14 +22,14 @@ class Asyncio:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        tasks = Tasks()
-        self.loop.set_task_factory(tasks)
-        self.running, self.died = tasks.running, tasks.died
+        self.tasks = Tasks()
+        self.loop.set_task_factory(self.tasks)
+        self.died = self.tasks.died
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
         self.loop.run_until_complete(main())
-        self.left = asyncio.all_tasks(self.loop)  # else gc may destroy one, and asyncio log that
+        self.kept = asyncio.all_tasks(self.loop)  # else gc may destroy one, and asyncio log that
 
     def sweep(self) -> None:
         """Cancel what still runs, before another loop begins."""
@@ -43,6 +44,11 @@ class Asyncio:
     def start(self, main: Main) -> Callable[[], object]:
         """Start a task, and return what cancels it."""
         return self.loop.create_task(main()).cancel
+
+    async def left(self) -> list[Fact]:
+        """Return the tasks of the application that still run."""
+        made = self.tasks.made
+        return await waits.tasks(made.__contains__, made)
 
     async def wait(self, event: Any, seconds: float) -> None:
         """Wait for an event, at most some seconds."""
@@ -92,7 +98,7 @@ class Trio:
         with self.trio.move_on_after(seconds):
             await event.wait()
 
-    async def running(self) -> list[Fact]:
+    async def left(self) -> list[Fact]:
         """Return the tasks that still run: none."""
         return []
 

@@ -18,7 +18,8 @@ from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import Case, Expectation, expected
 from lifespec.conformance.report import How, Outcome
 from lifespec.conformance.words import short_repr
-from lifespec.testing.facts import Fact, described, fact
+from lifespec.diagnosis.author import described
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]

@@ -22,9 +22,11 @@ from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.text import Words
 from lifespec.conformance.words import cut, short_repr
-from lifespec.testing import facts, trace
-from lifespec.testing.facts import Fact, fact
-from lifespec.testing.leftovers import Logged
+from lifespec.diagnosis.author import described, is_lifespec, is_own, own_modules, places
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.logged import Logged
+from lifespec.diagnosis.stacks import awaited, line
+from lifespec.testing import trace
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -77,14 +79,14 @@ class Seen:
     obeyed: bool = True  # it ended in time when it was cancelled
     waited: str = ""
     doing: str = ""
-    stack: tuple[facts.Place, ...] = ()
+    stack: tuple[Place, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)  # types of events
     message: str = ""  # of the last failed event
     refused: list[Fact] = field(default_factory=list)  # why `send` raised
     broken: list[Broken] = field(default_factory=list)
-    error: facts.Error | None = None
-    caught: facts.Error | None = None
+    error: Error | None = None
+    caught: Error | None = None
     actor: str = ""  # the module of the innermost application that acted last
     framework: str = ""  # the installed package that has this module
     idle: bool = False  # it waits for an event
@@ -108,7 +110,7 @@ class Seen:
     complete: bool = False
 
     @property
-    def errors(self) -> list[facts.Error]:
+    def errors(self) -> list[Error]:
         """The exceptions that were seen, that which a framework had caught first."""
         return [each for each in (self.caught, self.error) if each]
 
@@ -193,7 +195,7 @@ class Call:
         self.seen.wrong_key = next(map(short_repr, keys), "")
         self.seen.has_state, self.seen.idle = bool(self.live), self.idle
         if self.seen.shutdown == "complete":
-            self.seen.leftovers = await self.loop.running()
+            self.seen.leftovers = await self.loop.left()
             self.note_died("died-stopping")
         self.watch.publish(self.seen)
         self.over = True
@@ -252,7 +254,7 @@ class Call:
     def _overdue(self, word: str) -> None:
         """Keep what the application is doing when its time is over."""
         seen, silent = self.seen, self.idle and not self.late
-        seen.waited, seen.stack = word, tuple(facts.places(facts.awaited(self.coroutine)))
+        seen.waited, seen.stack = word, tuple(places(map(line, awaited(self.coroutine))))
         seen.doing = "late" if self.late else "idle" if silent else "running"
         if self.inbox:
             seen.doing = "not-received"
@@ -310,7 +312,7 @@ class Call:
         try:
             await self.app(scope, receive, send)
         except Exception as error:
-            found = facts.described(error)
+            found = described(error)
             self.reply = fact("request-raised", error=found.fact())
             self.note("raised", found.type, found.text)
         else:
@@ -411,7 +413,7 @@ class Call:
         text = message.get("message", None if spec.needs_message else "")
         self.seen.message = cut(text if isinstance(text, str) else short_repr(text))
         if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
-            self.seen.caught = facts.described(error)
+            self.seen.caught = described(error)
         if isinstance(text, str):
             return None
         return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))
@@ -442,7 +444,7 @@ class Call:
             return
         seen.ended, self.state, self.raised = how, "gone", error
         if error is not None:
-            seen.error = facts.described(error)
+            seen.error = described(error)
             if isinstance(error, NoApplication):
                 seen.obstacle = fact("no-application", value=str(error))
             frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -485,13 +487,13 @@ _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was 
 def _module(frame: Any) -> str:
     """Return the module of a frame that is an application's, or ""."""
     code = frame.f_code
-    is_application = {*code.co_varnames} >= _ARGUMENTS and not facts.is_lifespec(code.co_filename)
+    is_application = {*code.co_varnames} >= _ARGUMENTS and not is_lifespec(code.co_filename)
     return str(frame.f_globals.get("__name__", "")) if is_application else ""
 
 
 def _variables(before: Context) -> list[Fact]:
     """Return the context variables in the author's modules that this context has set."""
-    own = [vars(module) for module, _file in facts.own_modules()]
+    own = [vars(module) for module, _file in own_modules()]
     named = {
         value: name for each in own for name, value in each.items() if type(value) is ContextVar
     }
@@ -505,10 +507,10 @@ def _handler(handler: Any) -> Fact | str:
     """Return the name of a handler of a signal, and where it is if it is the author's."""
     code, name = getattr(handler, "__code__", None), getattr(handler, "__qualname__", repr(handler))
     name = "loop.add_signal_handler" if name == "_sighandler_noop" else name  # asyncio's
-    if code is None or not facts.is_own(code.co_filename):
+    if code is None or not is_own(code.co_filename):
         return f"`{name}`"
     name = name.rpartition("<locals>.")[2]
-    return facts.Place.at(name, code.co_filename, code.co_firstlineno).fact()
+    return Place.at(name, code.co_filename, code.co_firstlineno).fact()
 
 
 def _unknown(kind: object, message: object) -> Fact:

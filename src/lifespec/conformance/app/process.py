@@ -5,14 +5,11 @@ ended when its time is over.  Then faulthandler writes its stack from a thread o
 loop that C code blocks has one, too.
 """
 
-import asyncio
 import contextlib
 import faulthandler
 import gc
 import multiprocessing
 import os
-import re
-import selectors
 import signal
 import subprocess
 import sys
@@ -23,31 +20,26 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
-from itertools import takewhile
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import lifespans, middleware
+from lifespec.conformance.app import middleware
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.play import Call, Seen, Watch, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.testing import facts, leftovers
-from lifespec.testing.facts import Fact, fact
+from lifespec.diagnosis import author, entered, origins, stacks, waits
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.logged import logging_errors, noting_unawaited
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 ENDING = 1.0  # seconds that a process has to end once all is seen
 POLL = 0.05
 TICK = 1.0
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
-_UNAWAITED = "was never awaited"
-_STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
-_LOOPS = str(Path(asyncio.__file__).parent), selectors.__file__  # where an event loop waits
-_FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
-_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")  # faulthandler's
 
 
 class Result(NamedTuple):
@@ -101,8 +93,9 @@ class Host:
         stack = self.stack.read()
         if not stack:
             return fact("import-ended", how=_status(self.process.wait(ENDING)))
-        what, own = fact("import-hangs", limit=self.job.limit), _own_places(_frames(stack))
-        return fact("at-place", what=what, place=own[-1].fact()) if own else what
+        what = fact("import-hangs", limit=self.job.limit)
+        place = author.place(stacks.of_dump(stack, author.PACKAGE))
+        return fact("at-place", what=what, place=place.fact()) if place else what
 
     def play(
         self,
@@ -135,7 +128,7 @@ def main(number: int) -> None:
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            lifespans.remember(job.find())
+            entered.remember(job.find())
         except NotFound as error:
             why = error.fact
     connection.send(why)
@@ -235,8 +228,8 @@ class _Process:
             seen.exited, answer = _status(code), "exited"
             seen.ended = seen.ended or answer
         else:
-            frames, answer = _frames(stack), "hung"
-            seen.stack = tuple(_own_places(frames))
+            frames, answer = stacks.of_dump(stack, author.PACKAGE), "hung"
+            seen.stack = tuple(author.places(frames))
             seen.doing = "starved" if stack and not frames else "blocked"
             seen.waited = (
                 "shutdown" if seen.shutdown_sent else "serving" if seen.startup else "startup"
@@ -269,24 +262,6 @@ def _status(code: int) -> Fact | str:
 def _stack_file() -> Any:
     """Return a file in which faulthandler writes where a process is."""
     return tempfile.NamedTemporaryFile("r", prefix="lifespec-", encoding="utf-8")
-
-
-def _frames(text: str) -> list[facts.Place]:
-    """Return the frames that lifespec called in the main thread, as faulthandler wrote them.
-
-    The outermost comes first.  Frames of an event loop that waits are left out: if there are no
-    others, nothing blocks it, and the machine gave the process too little time.
-    """
-    main = _STACKS.split(text)[-1].partition("\n\n")[0]
-    main = _ESCAPE.sub(lambda match: chr(int(match[match.lastindex], 16)), main)
-    found = [facts.Place(name, file, int(line)) for file, line, name in _FRAME.findall(main)]
-    inner = takewhile(lambda each: not facts.is_lifespec(each.file), found)
-    return [each for each in inner if not each.file.startswith(_LOOPS)][::-1]
-
-
-def _own_places(frames: list[facts.Place]) -> list[facts.Place]:
-    """Return those of the author's code, with what stands there."""
-    return [facts.Place.at(*each[:3]) for each in frames if facts.is_own(each.file)]
 
 
 @contextlib.contextmanager
@@ -330,35 +305,21 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 def _play(job: Job, case: Case, watch: Watch) -> Seen:
     """Play a case, and see what is left behind; return what was seen."""
     subject, looks, before = job.find(), case.name in cases.COURSE, {*threading.enumerate()}
-    found, ran = lifespans.find(subject) if looks else [], set[CodeType]()
+    found, ran = entered.find(subject) if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
-    with leftovers.logging_errors() as logged, _unawaited(logged), leftovers.noting_threads():
-        with lifespans.running(ran) if looks else contextlib.nullcontext():
+    with logging_errors() as logged, noting_unawaited(logged), origins.noting_threads():
+        with entered.running(ran) if looks else contextlib.nullcontext():
             call = _call(subject, job, case, watch)
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= call.began]
-    seen.unrun = [*lifespans.unrun(found, ran)]
+    seen.unrun = [*entered.never_entered(found, ran)]
     seen.cost = sum(os.times()[:2])
     if job.role == "application":
-        seen.framework = facts.library(seen.actor).capitalize()
+        seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
-    seen.leftovers += leftovers.threads(before) + leftovers.processes(os.getpid())
+    seen.leftovers += waits.threads(before) + waits.processes(os.getpid())
     return seen
-
-
-@contextlib.contextmanager
-def _unawaited(logged: list[leftovers.Logged]) -> Iterator[None]:
-    """Add the warnings of coroutines that were never awaited: their code did not run."""
-
-    def note(message: Warning | str, category: type[Warning], *_: object) -> None:
-        row = leftovers.Logged("WARNING", category.__name__, str(message), time.monotonic())
-        logged.extend([row] * (_UNAWAITED in row.message))
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("always", f".*{_UNAWAITED}")  # also where pytest makes it an error
-        warnings.showwarning = note  # type: ignore[assignment]
-        yield
 
 
 def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:

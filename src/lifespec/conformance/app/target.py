@@ -11,7 +11,8 @@ from lifespec.conformance.app.judge import advice_on
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.cases import Role
 from lifespec.conformance.words import short_repr
-from lifespec.testing.facts import Fact, described, fact, own_package
+from lifespec.diagnosis.author import described, own_package
+from lifespec.diagnosis.fact import Fact, fact
 
 _MISSING = object()
 

@@ -36,7 +36,7 @@ from lifespec.conformance.server.play import (
     steps,
 )
 from lifespec.conformance.server.process import Process
-from lifespec.testing.facts import Fact, fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 

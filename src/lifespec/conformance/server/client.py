@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, NotConnected
 from typing import Any, Literal, NamedTuple, cast
 
-from lifespec.testing.facts import fact
+from lifespec.diagnosis.fact import fact
 
 Knock = Literal["refused", "unanswered", "answered"]
 POLL = 0.1  # seconds after which a read looks whether the check was cancelled

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from lifespec.conformance.report import How, Outcome
 from lifespec.conformance.server.play import REQUESTS, Line, Observation
 from lifespec.conformance.server.process import SIGNALLED
-from lifespec.testing.facts import Fact, fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
 NEVER = float("inf")

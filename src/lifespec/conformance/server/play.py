@@ -16,7 +16,7 @@ from typing import Any
 from lifespec.conformance.cases import Action, Case
 from lifespec.conformance.server.client import Answer, Knock, Unusable
 from lifespec.conformance.server.process import Process, until
-from lifespec.testing.facts import Fact
+from lifespec.diagnosis.fact import Fact
 
 Line = dict[str, Any]
 LIFESPAN = ("called", "lifespan")

@@ -25,7 +25,7 @@ from typing import Any, Self
 
 from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server.client import Client
-from lifespec.testing.facts import fact
+from lifespec.diagnosis.fact import fact
 
 CASE, RUN = "LIFESPEC_CASE", "LIFESPEC_RUN"  # variables that mark what a case and a command start
 PROC = Path("/proc")

@@ -16,12 +16,14 @@ from typing import Any
 import anyio
 import pytest
 
-from lifespec.testing import facts, leftovers
+from lifespec.diagnosis import origins, waits
+from lifespec.diagnosis.fact import short
+from lifespec.diagnosis.logged import logging_errors
 
-HERE = facts.short(Path(__file__))
+HERE = short(Path(__file__))
 
 
-async def waits() -> None:
+async def waiting() -> None:
     await asyncio.Event().wait()
 
 
@@ -31,13 +33,13 @@ def here() -> int:
 
 
 async def test_a_task_is_named_by_the_line_that_made_it_if_there_is_one() -> None:
-    loop, made = asyncio.get_running_loop(), leftovers.Tasks()
+    loop, made = asyncio.get_running_loop(), origins.Tasks()
     loop.set_task_factory(made)
     line, sleeper = here(), asyncio.create_task(asyncio.sleep(60))
     loop.call_soon(loop.create_task, asyncio.sleep(70))
     await asyncio.sleep(0)
     loop.set_task_factory(None)
-    own, library = map(str, await made.running())
+    own, library = map(str, await waits.tasks(made.made.__contains__, made.made))
     assert "`sleep`, made in `test_a_task_is_named_by" in own
     assert f"{HERE}:{line}" in own
     assert "still runs: `sleep`. Cancel" in library
@@ -51,7 +53,7 @@ def test_a_task_without_a_place_has_its_name_alone() -> None:
             return "own coroutine"
 
     task: Any = SimpleNamespace(get_name=lambda: "Task-1", get_coro=Own)
-    assert leftovers.task_name(task) == "`own coroutine`"
+    assert origins.task_name(task) == "`own coroutine`"
 
 
 async def dies() -> None:
@@ -59,10 +61,10 @@ async def dies() -> None:
 
 
 async def test_a_task_whose_exception_nobody_asked_for_has_died() -> None:
-    loop, made = asyncio.get_running_loop(), leftovers.Tasks()
+    loop, made = asyncio.get_running_loop(), origins.Tasks()
     loop.set_task_factory(made)
     lost, asked = asyncio.create_task(dies()), asyncio.create_task(dies())
-    cancelled = asyncio.create_task(waits())
+    cancelled = asyncio.create_task(waiting())
     loop.set_task_factory(None)
     await asyncio.wait([lost, asked])
     asked.exception()
@@ -79,10 +81,10 @@ def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
     before, over, busy = {*threading.enumerate()}, threading.Event(), threading.Event()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(int).result()
-        assert leftovers.threads(before) == []
+        assert waits.threads(before) == []
         pool.submit(lambda: (busy.set(), over.wait()))
         busy.wait()
-        found = leftovers.threads(before)
+        found = waits.threads(before)
         over.set()
         assert len(found) == 1
 
@@ -91,9 +93,9 @@ def test_an_idle_pool_of_processes_ends_with_the_process() -> None:
     before = {*threading.enumerate()}
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         pool.submit(int).result()
-        assert (leftovers.threads(before), leftovers.processes(os.getpid())) == ([], [])
-        pool.submit(time.sleep, 2 * leftovers.ENDING)
-        assert len(leftovers.threads(before)) == 1
+        assert (waits.threads(before), waits.processes(os.getpid())) == ([], [])
+        pool.submit(time.sleep, 2 * waits.ENDING)
+        assert len(waits.threads(before)) == 1
 
 
 def test_a_thread_of_a_pool_that_runs_a_function_in_c_is_busy() -> None:
@@ -102,18 +104,18 @@ def test_a_thread_of_a_pool_that_runs_a_function_in_c_is_busy() -> None:
     with left, ThreadPoolExecutor(1) as pool, right:
         pool.submit(left.recv, 1)
         time.sleep(0.1)
-        assert len(leftovers.threads(before)) == 1
+        assert len(waits.threads(before)) == 1
 
 
 def test_a_thread_of_anyio_is_busy_or_ends_with_the_process() -> None:
     async def main() -> None:
         await anyio.to_thread.run_sync(int)
-        assert leftovers.threads(before) == []
+        assert waits.threads(before) == []
         async with anyio.create_task_group() as group:
             with right:
                 group.start_soon(anyio.to_thread.run_sync, left.recv, 1)
                 await anyio.sleep(0.1)
-                assert len(leftovers.threads(before)) == 1
+                assert len(waits.threads(before)) == 1
 
     before, (left, right) = {*threading.enumerate()}, socket.socketpair()
     with left:
@@ -129,13 +131,13 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
 
     target.__module__ = module
     thread = threading.Thread(target=target, name="rows")
-    with leftovers.noting_threads():
+    with origins.noting_threads():
         starter = threading.Thread(target=threading.Thread(target=over.wait).start)
         line = here() + 1
         thread.start()
         starter.start()  # which starts another, by no line of an author
         starter.join()
-    name = str(leftovers._thread_name(thread))  # of a thread that has ended the target is forgotten
+    name = str(origins.thread_name(thread))  # of a thread that has ended the target is forgotten
     over.set()
     thread.join()
     assert words in name
@@ -145,7 +147,7 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
     apart = logging.getLogger("lifespec.tests.apart")
     apart.propagate = False
-    with leftovers.logging_errors() as found:
+    with logging_errors() as found:
         apart.error("no cache\nsecond line")
         logging.getLogger("rows").warning("slow")
         logging.getLogger("lifespec.server").error("The application failed to start")

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from lifespec.testing import facts
+from lifespec.diagnosis import author
+from lifespec.diagnosis.fact import short
+from lifespec.diagnosis.stacks import awaited, line
 
 FILE = Path(__file__).name
 
@@ -53,7 +55,7 @@ async def frames(call: Callable[[], Awaitable[None]]) -> list[Any]:
     """Return the frames of a call once it waits."""
     task = asyncio.ensure_future(call())
     await asyncio.sleep(0.01)
-    found = [*facts.awaited(task)]
+    found = [*map(line, awaited(task))]
     task.cancel()
     return found
 
@@ -74,7 +76,7 @@ def test_a_place_is_that_of_the_innermost_function(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(Path(__file__).parent)
-    found = facts.place(asyncio.run(frames(call)))
+    found = author.place(asyncio.run(frames(call)))
     lines, first = inspect.getsourcelines(function)
     line = first + next(number for number, each in enumerate(lines) if source in each)
     assert str(found) == f"`{function.__name__}`, {FILE}:{line}"
@@ -84,7 +86,7 @@ def test_a_place_is_that_of_the_innermost_function(
 
 def test_a_call_that_is_over_waits_nowhere() -> None:
     assert asyncio.run(frames(lambda: asyncio.sleep(0))) == []
-    assert facts.place([]) is None
+    assert author.place([]) is None
 
 
 @pytest.mark.parametrize("module", ["stand", "stand.kiosk"])
@@ -98,26 +100,26 @@ def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
     if "." in module:
         (file.parent / "__init__.py").touch()
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(facts, "_checked", [])
+    monkeypatch.setattr(author, "_checked", [])
     package = ModuleType("stand")
     package.__file__ = str(file)
     monkeypatch.setitem(sys.modules, "stand", package)
-    assert (facts.is_own(str(file)), facts.library(module)) == (False, "stand")
+    assert (author.is_own(str(file)), author.library(module)) == (False, "stand")
     monkeypatch.delitem(sys.modules, "stand")
-    facts.own_package("stand")
+    author.own_package("stand")
     monkeypatch.setitem(sys.modules, "stand", package)
-    assert (facts.is_own(str(file)), facts.library(module)) == (True, "")
-    assert not facts.is_own(str(folder / "other.py"))
-    facts.own_package("__main__")
-    facts.own_package("nosuch")
-    assert not facts.is_own(str(file))
+    assert (author.is_own(str(file)), author.library(module)) == (True, "")
+    assert not author.is_own(str(folder / "other.py"))
+    author.own_package("__main__")
+    author.own_package("nosuch")
+    assert not author.is_own(str(file))
 
 
 def test_a_file_elsewhere_has_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert facts.short(Path(__file__)) == FILE
+    assert short(Path(__file__)) == FILE
     tmp_path.rmdir()  # nor is there a current folder
-    assert facts.short(Path(__file__)) == FILE
+    assert short(Path(__file__)) == FILE
 
 
 def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_causes() -> None:
@@ -131,10 +133,10 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
         except KeyError as error:
             raise ExceptionGroup("two", [Silent().with_traceback(None)]) from error
     except ExceptionGroup as group:
-        found = facts.described(group)
+        found = author.described(group)
     assert (found.type, found.text) == ("Silent", "")
     assert {"KeyError", "ExceptionGroup"} < {*found.kinds}
     assert "'pool'" in found.texts
     assert str(found.fact()).startswith("Silent, in `test_an_exception")
     for text, said in ("x", "x"), ("Not here.", "Not here"), ("Wait ...", "Wait ..."):
-        assert str(facts.described(OSError(text)).fact()) == f"OSError: {said}"
+        assert str(author.described(OSError(text)).fact()) == f"OSError: {said}"

@@ -17,8 +17,8 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from lifespec.testing import facts
-from lifespec.testing.facts import Fact, fact
+from lifespec.diagnosis.author import is_own, own_modules
+from lifespec.diagnosis.fact import Fact, Place, fact
 
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
@@ -38,7 +38,7 @@ class Registered(NamedTuple):
     name: str
     value: Any
     code: CodeType | None
-    place: facts.Place
+    place: Place
     receiver: str
     kind: str = "never-ran"
 
@@ -62,7 +62,7 @@ def find(subject: object) -> list[Registered]:
     for known, remembered in _known:
         if known is subject:
             return remembered
-    own = facts.own_modules()
+    own = own_modules()
     homes = [each for each, _ in own if any(value is subject for value in vars(each).values())]
     held = _held([subject, *(value for each in homes for value in vars(each).values())])
     found: list[Registered] = []
@@ -136,11 +136,11 @@ def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Re
     if found is None or (called and not isinstance(found, type)):
         return
     code, file, line = _code(found), str(module.__file__), value.lineno
-    if code and facts.is_own(code.co_filename):
+    if code and is_own(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
     if code or not callable(found):
         kind = "handler-ignored" if _ignores_handlers(module, receiver) else "never-ran"
-        yield Registered(name, found, code, facts.Place.at(name, file, line), receiver, kind)
+        yield Registered(name, found, code, Place.at(name, file, line), receiver, kind)
 
 
 def _named(module: ModuleType, path: str) -> Any:
@@ -181,11 +181,11 @@ def _of_routers(held: Iterable[object]) -> Iterator[Registered]:
         known = [part for part in package if part.endswith("-packages")]
         if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
             function = code.co_qualname.rpartition("<locals>.")[2]
-            where = facts.Place(function, "/".join(package[-2:]), code.co_firstlineno)
+            where = Place(function, "/".join(package[-2:]), code.co_firstlineno)
             yield Registered(name, router, code, where, f"{type(router).__name__} of {name}")
 
 
-def unrun(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:
+def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:
     """Yield those of which no code ran, and those that cannot be called."""
     for each in {each.name: each for each in found}.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.routing import Router
 
-from lifespec.conformance.app import lifespans
+from lifespec.diagnosis import entered
 
 PRELUDE = """\
 from contextlib import asynccontextmanager
@@ -50,7 +50,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write and import a module; return what it gives, by name."""
     monkeypatch.chdir(tmp_path)
 
-    def find(source: str) -> dict[str, lifespans.Registered]:
+    def find(source: str) -> dict[str, entered.Registered]:
         path = tmp_path / "shop.py"
         path.write_text(PRELUDE + source)
         spec = importlib.util.spec_from_file_location("shop_of_test", path)
@@ -59,7 +59,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "shop_of_test", module)
         spec.loader.exec_module(module)
-        given = lifespans.find(vars(module)["app"])
+        given = entered.find(vars(module)["app"])
         return {each.name: each for each in given if each.place.file == "shop.py"}
 
     return find
@@ -105,11 +105,11 @@ def test_what_is_not_given_by_a_name_is_left_alone(found: Any, source: str) -> N
 
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
     given = [*found("App(lifespan=first)\nApp(lifespan=number)").values()]
-    kinds = {each.kind: each.parts for each in lifespans.unrun(given, set())}
+    kinds = {each.kind: each.parts for each in entered.never_entered(given, set())}
     assert kinds["never-ran"]["receiver"] == "App"
     assert kinds["given-no-lifespan"]["type"] == "int"
     ran = {each.code for each in given if each.code}
-    assert [each.kind for each in lifespans.unrun(given, ran)] == ["given-no-lifespan"]
+    assert [each.kind for each in entered.never_entered(given, ran)] == ["given-no-lifespan"]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Any) -> None:
 def test_one_with_a_lifespan_runs_no_handlers(found: Any, lifespan: str, kind: str) -> None:
     source = f"class _DefaultLifespan: ...\napp.lifespan_context = {lifespan}\n"
     given = found(f"{source}app.add_event_handler('startup', second)")
-    assert [each.kind for each in lifespans.unrun([given["second"]], set())] == [kind]
+    assert [each.kind for each in entered.never_entered([given["second"]], set())] == [kind]
 
 
 def test_a_class_that_was_imported_is_no_application(found: Any) -> None:
@@ -131,7 +131,7 @@ def test_a_class_that_was_imported_is_no_application(found: Any) -> None:
 def test_one_elsewhere_counts_if_the_subject_holds_it(found: Any, *, holds: bool) -> None:
     assert "second" in found("App(on_startup=[second])")
     subject = [vars(sys.modules["shop_of_test"])["app"]] if holds else []
-    given = [each for each in lifespans.find(subject) if each.place.file == "shop.py"]
+    given = [each for each in entered.find(subject) if each.place.file == "shop.py"]
     assert bool(given) is holds
 
 
@@ -141,7 +141,7 @@ def test_an_unparsable_file_gives_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     module = ModuleType("broken")
     module.__file__ = str(path)
     monkeypatch.setitem(sys.modules, "broken", module)
-    assert not [each for each in lifespans.find(None) if "broken" in each.place.file]
+    assert not [each for each in entered.find(None) if "broken" in each.place.file]
 
 
 def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
@@ -153,11 +153,11 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
-    found = [x for x in lifespans.find([router, default]) if x.receiver == "Router of mcp"]
+    found = [x for x in entered.find([router, default]) if x.receiver == "Router of mcp"]
     assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
-    assert not [each for each in lifespans.find(default) if each.receiver == "Router of mcp"]
+    assert not [each for each in entered.find(default) if each.receiver == "Router of mcp"]
     monkeypatch.delitem(sys.modules, "starlette.routing")
-    assert not [each for each in lifespans.find(router) if each.receiver == "Router of mcp"]
+    assert not [each for each in entered.find(router) if each.receiver == "Router of mcp"]
 
 
 def test_code_that_runs_is_noted_in_every_thread() -> None:
@@ -166,7 +166,7 @@ def test_code_that_runs_is_noted_in_every_thread() -> None:
     def there() -> None: ...
 
     ran: set[Any] = set()
-    with lifespans.running(ran):
+    with entered.running(ran):
         here()
         thread = threading.Thread(target=there)
         thread.start()

@@ -1,0 +1,110 @@
+"""What lives in a process: event loops and their tasks, threads, the processes that it has started.
+
+Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9 and newer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from typing import Any
+
+from . import stacks
+
+_HELPER = "from multiprocessing.resource_tracker import"  # in the command of a process of Python's
+_WAITING = (threading.__file__, os.path.join(os.path.dirname(os.__file__), "queue.py"))
+# where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
+_IDLE = (
+    ("concurrent/futures/thread.py", "_worker", False),
+    ("anyio/_backends/_asyncio.py", "run", True),
+)
+_RUNS = (
+    "run_forever",
+    "run_until_complete",
+    "run",
+    "_run_once",
+)  # what has a loop among its locals
+
+
+# ---- threads and processes ---------------------------------------------------------------------
+
+
+def threads() -> list[Any]:
+    """Return the threads of Python, without a lock that one of them may hold."""
+    return [*getattr(threading, "_active", {}).values()]
+
+
+def holds(thread: Any) -> bool:
+    """Tell whether a thread delays the end of the process; that of an idle pool does not."""
+    if thread.daemon or thread.ident == threading.get_ident():
+        return False
+    pending = getattr(thread, "pending_work_items", None)
+    if pending is not None:  # a pool of processes
+        return bool(pending)
+    codes = [each.f_code for each in stacks.of_thread(stacks.threads().get(thread.ident))]
+    queued = False
+    while codes and codes[-1].co_filename in _WAITING:
+        queued = codes.pop().co_filename == _WAITING[1] or queued
+    inner = codes[-1] if codes else None
+    return inner is None or not any(
+        inner.co_filename.endswith(file) and (inner.co_name, queued) == (name, in_queue)
+        for file, name, in_queue in _IDLE
+    )
+
+
+def children(pid: int, folder: str = "/proc") -> list[str]:
+    """Return the name or command and the number of each child that runs, where /proc has them.
+
+    Those that end by themselves are left out: of pools of processes, and Python's own.
+    """
+    pooled = {number for each in threads() for number in getattr(each, "processes", None) or ()}
+    started = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
+    names = {each.pid: f"{each.name} of multiprocessing" for each in [*started]}
+    found = []
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        try:
+            parent, command = _process(f"{folder}/{name}") if name.isdigit() else (0, "")
+        except (OSError, ValueError):  # it has ended meanwhile
+            continue
+        if parent == pid and _HELPER not in command and int(name) not in pooled:
+            forked = command == _process(f"{folder}/{pid}")[1]
+            shown = names.get(int(name)) or ("os.fork" if forked else command[:60])
+            found.append(f"{shown} ({name})")
+    return sorted(found)
+
+
+def _process(folder: str) -> tuple[int, str]:
+    """Return the parent of a process, 0 if it has ended, and its command."""
+    with open(f"{folder}/stat") as file:
+        state, parent = file.read().rpartition(") ")[2].split()[:2]
+    with open(f"{folder}/cmdline") as file:
+        program, *words = file.read().split("\0")
+    command = " ".join([os.path.basename(program), *words]).strip()
+    return (0 if state == "Z" else int(parent)), command
+
+
+# ---- event loops -------------------------------------------------------------------------------
+
+
+def loops(frames: dict[int, Any]) -> dict[Any, Any]:
+    """Return the event loops of asyncio that run, each with the innermost frame of its thread."""
+    found: dict[Any, Any] = {}
+    events: Any = sys.modules.get("asyncio.events")
+    if not hasattr(events, "AbstractEventLoop"):  # or it is being imported
+        return found
+    kind = events.AbstractEventLoop
+    for top in frames.values():
+        for frame in stacks.of_thread(top):
+            if frame.f_code.co_name in _RUNS and "self" in frame.f_code.co_varnames:
+                runs = frame.f_locals.get("self")
+                loop = runs if isinstance(runs, kind) else getattr(runs, "_loop", None)
+                if isinstance(loop, kind) and loop.is_running():
+                    found[loop] = top
+    return found
+
+
+def tasks(loop: Any) -> list[Any]:
+    """Return the tasks of a loop that are not done."""
+    found: list[Any] = [*sys.modules["asyncio"].all_tasks(loop)]
+    return found

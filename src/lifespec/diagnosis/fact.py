@@ -1,0 +1,113 @@
+"""Facts: what was observed, as data; places in code and exceptions are parts of them."""
+
+import linecache
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+
+def _(english: str) -> str:
+    """Return the sentence; the catalogs are made of what this is called with."""
+    return english
+
+
+SENTENCES: Mapping[str, str] = {
+    "task-left": _("a task that still runs: {name}. Cancel it in the clean-up."),
+    "task-unawaited": _(
+        "a task that was cancelled and still runs: {name}. Await it after its cancellation."
+    ),
+    "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
+    "process-left": _("a child process that still runs: {name}."),
+    "logged": _("{level} {logger}: {message}"),
+    "logged-error": _("{level} {logger}: {message} ({error})"),
+    "at-place": _("{what}, in {place}"),
+    "error": "{type}: {text}",
+    "error-bare": "{type}",
+    "task": _("{name}, made in {place}"),
+    "thread": _("{name}, started in {place}"),
+    "thread-of": _("{name}, started by {package} in {place}"),
+    "place": _("`{function}`, {file}:{line}"),
+}
+
+
+class Fact(NamedTuple):
+    """An observation: the kind of a sentence, and the parts that stand in that sentence.
+
+    A part is a string, a number, another fact, or a tuple of these.  A string comes from outside,
+    such as a name or a message, and is never translated.  `str()` knows the kinds of SENTENCES.
+    """
+
+    kind: str
+    parts: Mapping[str, Any] = {}
+
+    def __str__(self) -> str:
+        return SENTENCES[self.kind].format(**self.parts)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def data(self) -> dict[str, Any]:
+        """Return what JSON can hold: nested objects with a key `kind`, and the parts."""
+        return {"kind": self.kind, **{name: _data(part) for name, part in self.parts.items()}}
+
+
+def fact(kind: str, /, **parts: Any) -> Fact:
+    """Return a fact of this kind with these parts."""
+    return Fact(kind, parts)
+
+
+def _data(part: Any) -> Any:
+    if isinstance(part, Fact):
+        return part.data()
+    return [*map(_data, part)] if isinstance(part, tuple) else part
+
+
+def short(file: Path) -> str:
+    """Return a path relative to the current folder, or only the name of the file."""
+    with suppress(OSError, ValueError):  # the current folder was removed, or the file is elsewhere
+        return str(file.relative_to(Path.cwd()))
+    return file.name
+
+
+class Place(NamedTuple):
+    """A function, its file relative to the current folder, a line, and the source of that line."""
+
+    function: str
+    file: str
+    line: int
+    source: str = ""
+
+    @classmethod
+    def at(cls, function: str, file: str, line: int) -> Self:
+        """Return the place at a line of a file."""
+        return cls(function, short(Path(file)), line, linecache.getline(file, line).strip())
+
+    def fact(self) -> Fact:
+        """Return the place as part of a sentence."""
+        return fact("place", function=self.function, file=self.file, line=self.line)
+
+    def __str__(self) -> str:
+        return str(self.fact())
+
+
+class Error(NamedTuple):
+    """An exception as data: of a group the first; the place is in its author's own code.
+
+    `kinds` are the names of its classes and those of the exceptions that it came from, `texts` the
+    texts of all these, and `file` is where it was raised.
+    """
+
+    type: str
+    text: str
+    place: Place | None
+    kinds: tuple[str, ...] = ()
+    texts: str = ""
+    file: str = ""
+
+    def fact(self) -> Fact:
+        """Return the exception as part of a sentence."""
+        kind = "error" if self.text else "error-bare"
+        text = self.text if self.text.endswith("..") else self.text.removesuffix(".")
+        what = fact(kind, type=self.type, text=text)
+        return fact("at-place", what=what, place=self.place.fact()) if self.place else what

@@ -1,0 +1,85 @@
+"""Who began it: the author's own lines that made tasks and started threads, noted meanwhile."""
+
+import asyncio
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from lifespec.diagnosis.author import caller, described, is_lifespec, library, place
+from lifespec.diagnosis.fact import Error, Fact, Place
+from lifespec.diagnosis.stacks import line
+
+_starters: WeakKeyDictionary[threading.Thread, Place] = WeakKeyDictionary()
+
+
+class Tasks:
+    """A task factory that keeps the tasks of an application, and the author's lines that made them.
+
+    Tasks of lifespec are left out.
+    """
+
+    def __init__(self) -> None:
+        self.made: WeakKeyDictionary[asyncio.Task[Any], Place | None] = WeakKeyDictionary()
+
+    def __call__(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
+    ) -> asyncio.Task[Any]:
+        """Make a task."""
+        task = asyncio.Task(coroutine, loop=loop, **options)
+        code = getattr(coroutine, "cr_code", None)
+        if not (code and is_lifespec(code.co_filename)):
+            self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
+        return task
+
+    def died(self) -> list[tuple[Fact | str, Error]]:
+        """Return the tasks whose exceptions were never retrieved, each with its exception."""
+        done = [each for each in [*self.made] if each.done() and not each.cancelled()]
+        lost = [each for each in done if getattr(each, "_log_traceback", True)]
+        found = [(task_name(each, self.made[each]), each.exception()) for each in lost]
+        return [(name, described(error)) for name, error in found if error]
+
+
+def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
+    """Return the name of a task and of its function, and the author's own line that it is at."""
+    coroutine: Any = task.get_coro()
+    frame = getattr(coroutine, "cr_frame", None)
+    function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
+    name = task.get_name()
+    unnamed = name.startswith("Task-") or name == "None"  # so Python 3.13.0 with a task factory
+    named = "" if unnamed else f" ({name})"
+    at = place([line(frame)]) if frame else None
+    return _named("task", f"`{function}`{named}", made or at)
+
+
+@contextmanager
+def noting_threads() -> Iterator[None]:
+    """Note the author's own lines that start threads, so that `threads` can name them."""
+    start = threading.Thread.start
+
+    def noted(thread: threading.Thread) -> None:
+        if where := caller(sys._getframe(1)):  # noqa: SLF001
+            _starters[thread] = where
+        start(thread)
+
+    threading.Thread.start = noted  # type: ignore[method-assign,assignment]
+    try:
+        yield
+    finally:
+        threading.Thread.start = start  # type: ignore[method-assign]
+
+
+def thread_name(thread: threading.Thread) -> Fact | str:
+    """Return the name of a thread, the package of its function, and the line that started it."""
+    target = getattr(thread, "_target", None) or type(thread).run
+    package, where = library(str(getattr(target, "__module__", ""))), _starters.get(thread)
+    if package:
+        return _named("thread-of", thread.name, where, package=package)
+    return _named("thread", thread.name, where)
+
+
+def _named(kind: str, name: str, where: Place | None, **more: str) -> Fact | str:
+    """Return a name, and the place that belongs to it if there is one."""
+    return Fact(kind, {"name": name, "place": where.fact(), **more}) if where else name

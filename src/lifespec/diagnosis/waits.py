@@ -1,0 +1,53 @@
+"""What still runs once an application is stopped, and what keeps its process: as facts.
+
+Looking never waits: `alive` does that.  What ends by itself has a moment for it here.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from lifespec.diagnosis.alive import children, holds
+from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.origins import task_name, thread_name
+
+ENDING = 0.5  # seconds that threads and processes have to end
+POLL = 0.05
+
+
+async def tasks(
+    belongs: Callable[[asyncio.Task[Any]], bool],
+    made: Mapping[asyncio.Task[Any], Place | None] = {},
+) -> list[Fact]:
+    """Return the tasks of this loop that still run and that belong to an application, sorted.
+
+    Those that have no place in the author's code are a library's, which has to end them.
+    """
+    running = asyncio.all_tasks()
+    for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
+        await asyncio.sleep(0)
+    left = [each for each in running if not each.done() and belongs(each)]
+    kinds = ["task-unawaited" if each.cancelling() else "task-left" for each in left]
+    names = [task_name(each, made.get(each)) for each in left]
+    found = zip(kinds, names, strict=True)
+    return sorted((fact(kind, name=name) for kind, name in found), key=str)
+
+
+def threads(before: Collection[threading.Thread]) -> list[Fact]:
+    """Return the threads that started meanwhile and that the process has to wait for at its end."""
+    end = time.monotonic() + ENDING
+    found = [each for each in threading.enumerate() if each not in before and holds(each)]
+    for each in found:
+        each.join(max(end - time.monotonic(), 0))
+    kept = [each for each in found if each.is_alive() and holds(each)]
+    return [fact("thread-left", name=thread_name(each)) for each in kept]
+
+
+def processes(pid: int) -> list[Fact]:
+    """Return the processes that a process has started and that do not end, where /proc has them."""
+    end = time.monotonic() + ENDING
+    while (found := children(pid)) and time.monotonic() < end:
+        time.sleep(POLL)
+    return [fact("process-left", name=each) for each in sorted(found)]
