@@ -64,24 +64,28 @@ def children(pid: int, folder: str = "/proc") -> list[str]:
     found = []
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
-            parent, command = _process(f"{folder}/{name}") if name.isdigit() else (0, "")
+            of_pid = name.isdigit() and _parent(f"{folder}/{name}") == pid
+            command = _command(f"{folder}/{name}") if of_pid else _HELPER
         except (OSError, ValueError):  # it has ended meanwhile
             continue
-        if parent == pid and _HELPER not in command and int(name) not in pooled:
-            forked = command == _process(f"{folder}/{pid}")[1]
+        if _HELPER not in command and int(name) not in pooled:
+            forked = command == _command(f"{folder}/{pid}")
             shown = names.get(int(name)) or ("os.fork" if forked else command[:60])
             found.append(f"{shown} ({name})")
     return sorted(found)
 
 
-def _process(folder: str) -> tuple[int, str]:
-    """Return the parent of a process, 0 if it has ended, and its command."""
-    with open(f"{folder}/stat") as file:
-        state, parent = file.read().rpartition(") ")[2].split()[:2]
+def _parent(folder: str) -> int:
+    """Return the parent of a process, 0 if it has ended."""
+    with open(f"{folder}/stat", "rb") as file:  # each process of the machine is asked
+        state, parent = file.read().rpartition(b") ")[2].split(maxsplit=2)[:2]
+    return 0 if state == b"Z" else int(parent)
+
+
+def _command(folder: str) -> str:
     with open(f"{folder}/cmdline") as file:
         program, *words = file.read().split("\0")
-    command = " ".join([os.path.basename(program), *words]).strip()
-    return (0 if state == "Z" else int(parent)), command
+    return " ".join([os.path.basename(program), *words]).strip()
 
 
 # ---- event loops -------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ router has the lifespan.  A profile function notes the functions that run while 
 import ast
 import gc
 import inspect
+import re
 import sys
 import threading
 from collections import deque
@@ -25,6 +26,10 @@ ATTRIBUTES = ("lifespan", "lifespan_context")
 HANDLERS = ("on_event", "add_event_handler")
 WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # a source without them is not parsed
 FRAMEWORKS = ("starlette", "fastapi")  # their own functions wrap those of authors
+# what a source has besides, in which something is given: it may only name events
+GIVEN = re.compile(
+    rf"\b(?:{'|'.join({*ARGUMENTS, *ATTRIBUTES})})\s*\W?=|\.{ATTRIBUTES[0]}\.|{'|'.join(HANDLERS)}"
+)
 MODULES = 300  # of an author: more are not read
 OBJECTS = 200_000  # that an application holds: more are not looked at
 
@@ -69,7 +74,7 @@ def find(subject: object) -> list[Registered]:
     for module, path in own[:MODULES]:
         with suppress(OSError, SyntaxError, ValueError):
             source = path.read_text("utf-8")
-            if any(word in source for word in WORDS):
+            if any(word in source for word in WORDS) and GIVEN.search(source):
                 given = _registered(module, ast.parse(source))
                 found += [each for each in given if not _is_apart(module, each.receiver, held)]
     return [*found, *_of_routers(held.values())]
@@ -108,13 +113,15 @@ def _handovers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     """Yield the expressions that a statement or call gives as a lifespan, and to whom."""
     match node:
         case ast.Call(func=function, args=arguments, keywords=keywords):
-            receiver = ast.unparse(function)
-            yield from ((each.value, receiver) for each in keywords if each.arg in ARGUMENTS)
-            attribute, _, method = receiver.rpartition(".")
-            if method in ("append", "extend") and attribute.endswith(f".{ATTRIBUTES[0]}"):
-                yield from ((each, attribute) for each in arguments)
-            if method == "add_event_handler":
-                yield from ((each, receiver) for each in arguments[1:])
+            given = [each.value for each in keywords if each.arg in ARGUMENTS]
+            match function:
+                case ast.Attribute(
+                    value=ast.Attribute(attr=name) as owner, attr="append" | "extend"
+                ) if name == ATTRIBUTES[0]:
+                    yield from ((each, ast.unparse(owner)) for each in arguments)
+                case ast.Attribute(attr="add_event_handler"):
+                    given += arguments[1:]
+            yield from ((each, ast.unparse(function)) for each in given)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             for each in node.decorator_list:
                 if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
