@@ -19,15 +19,15 @@ from scripted import (
 )
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
-MUTANTS: dict[str, list[Application]] = {}
-CORRECT: list[Application] = []
+MUTANTS: dict[str, dict[str, Application]] = {}
+CORRECT: dict[str, Application] = {}
 
 
 def breaks(rule_id: str) -> Callable[[Application], Application]:
     """Enter a mutant for a rule."""
 
     def entered(app: Application) -> Application:
-        MUTANTS.setdefault(rule_id, []).append(app)
+        MUTANTS.setdefault(rule_id, {})[app.__name__] = app
         return app
 
     return entered
@@ -35,7 +35,7 @@ def breaks(rule_id: str) -> Callable[[Application], Application]:
 
 def correct(app: Application) -> Application:
     """Enter an application that breaks nothing."""
-    CORRECT.append(app)
+    CORRECT[app.__name__] = app
     return app
 
 
@@ -114,8 +114,8 @@ RIGHT: dict[str, tuple[Any, ...]] = {
     "takes_its_time": (STARTUP, 0.2, STARTED, SHUTDOWN, 0.2, STOPPED),
 }
 for rule_id, apps in SCRIPTS.items():
-    MUTANTS[rule_id] = [named(name, *script) for name, script in apps.items()]
-CORRECT += [live, *(named(name, *script) for name, script in RIGHT.items())]
+    MUTANTS[rule_id] = {name: named(name, *script) for name, script in apps.items()}
+CORRECT |= {"live": live} | {name: named(name, *script) for name, script in RIGHT.items()}
 
 
 @breaks("unknown-scope-rejected")

@@ -1,8 +1,10 @@
-"""Small wrong middleware: each breaks one rule, whose name it bears, and keeps the others."""
+"""Small wrong middleware: most break one rule, whose name they bear, and keep the others."""
 
+import asyncio
 import contextlib
 import copy
 import functools
+from collections import ChainMap
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -62,6 +64,11 @@ def changed_in_place(scope: Any) -> Any:
     return scope
 
 
+def without_state_of_requests(scope: Any) -> Any:
+    """Leave out the state of a scope that is not lifespan's."""
+    return scope if scope["type"] == "lifespan" else without("state")(scope)
+
+
 @wrapping
 async def swallows_refusals(app: Any, scope: Any, receive: Any, send: Any) -> None:
     """It lets the application think that all is well."""
@@ -115,11 +122,7 @@ MUTANTS: dict[str, dict[str, Middleware]] = {
         "copies_too_deep": changing(copy.deepcopy),
         "replaces_the_state": changing(of("lifespan", lambda scope: {**scope, "state": {}})),
     },
-    "state-shallow-copy": {
-        "requests_without_state": changing(
-            lambda scope: scope if scope["type"] == "lifespan" else without("state")(scope)
-        )
-    },
+    "state-shallow-copy": {"requests_without_state": changing(without_state_of_requests)},
     "startup-sent": {"only_the_type": changing(event=of("lifespan.startup", only_type))},
     "shutdown-sent": {"only_the_type": changing(event=of("lifespan.shutdown", only_type))},
     "startup-answered": {"only_the_type": changing(answer=of("lifespan.startup.c", only_type))},
@@ -135,3 +138,144 @@ MUTANTS: dict[str, dict[str, Middleware]] = {
     },
     "unknown-scope-rejected": {"lets_unknown_scopes_pass": lets_unknown_scopes_pass},
 }
+
+
+def breaks_all(app: Application) -> Application:
+    """Break every rule of middleware at once, each as one above does."""
+    lost = "hello", "asgi", "amgi", "pagi"
+    lossy = changing(
+        lambda scope: copy.deepcopy(without_state_of_requests(without(*lost)(scope))),
+        of("lifespan", only_type),
+        of("lifespan", only_type),
+    )
+    wrong = raises_its_own(swallows_refusals(lossy(lets_unknown_scopes_pass(app))))
+
+    async def changing_scope(scope: Any, receive: Any, send: Any) -> None:
+        await wrong(changed_in_place(scope), receive, send)
+
+    return changing_scope
+
+
+# ---- what breaks several rules, or has an answer of its own ------------------------------------
+
+
+def passes_on(app: Application) -> Application:
+    """Be no middleware at all."""
+    return app
+
+
+@wrapping
+async def in_a_group(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    async with asyncio.TaskGroup() as outer, asyncio.TaskGroup() as inner:
+        outer.create_task(asyncio.to_thread(lambda: None))
+        inner.create_task(app(scope, receive, send))  # type: ignore[arg-type]
+
+
+@wrapping
+async def by_type(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    """Choose an application by the type of the scope, as channels' router does."""
+    await {"http": app, "lifespan": app}[scope["type"]](scope, receive, send)
+
+
+@wrapping
+async def eats_lifespan(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "lifespan":
+        for name in ("startup", "shutdown"):
+            await receive()
+            await send({"type": f"lifespan.{name}.complete"})
+    else:
+        await app(scope, receive, send)
+
+
+@wrapping
+async def reads_the_path(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    if scope["path"]:
+        await app(scope, receive, send)
+
+
+@wrapping
+async def waits_for_ever(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    await asyncio.Event().wait()
+
+
+@wrapping
+async def lacks_settings(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "http":
+        scope["app"].state.limiter()
+    await app(scope, receive, send)
+
+
+@wrapping
+async def drops_requests(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] != "http":
+        await app(scope, receive, send)
+
+
+@wrapping
+async def holds_answers_back(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    held: list[Any] = []
+
+    async def keep(event: Any) -> None:
+        held.append(event)
+
+    await app(scope, receive, keep if scope["type"] == "lifespan" else send)
+    for event in held:
+        await send(event)
+
+
+@wrapping
+async def hangs_at_shutdown(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    async def hanging(event: Any) -> None:
+        if "lifespan.shutdown" in event["type"]:
+            await asyncio.sleep(1e6)
+        await send(event)
+
+    await app(scope, receive, hanging)
+
+
+@wrapping
+async def starts_twice(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    events: list[Any] = []
+
+    async def again() -> Any:
+        events.append(events[0] if len(events) == 1 else await receive())
+        return events[-1]
+
+    await app(scope, again, send)
+
+
+@wrapping
+async def deafens(app: Any, scope: Any, receive: Any, send: Any) -> None:
+    await app(scope, asyncio.Event().wait, send)
+
+
+lacks_state = changing(without("state"))
+lacks_the_values = changing(
+    scope=lambda scope: scope if scope["type"] == "lifespan" else {**scope, "state": {}}
+)
+another_message = changing(
+    answer=lambda each: each | ({"message": "x"} if "message" in each else {})
+)
+fewer_keys = changing(*[without("hello")] * 3)
+a_view_of_the_state = changing(
+    lambda each: {**each, "state": ChainMap(each["state"])} if "state" in each else each
+)
+
+
+def mounts(app: Application) -> Application:
+    """Mount it, as some do."""
+    from starlette.applications import Starlette  # noqa: PLC0415  the others need it not
+    from starlette.routing import Mount  # noqa: PLC0415
+
+    return Starlette(routes=[Mount("/", app)])
+
+
+class OfMounts:
+    """Take applications by their paths, as a dispatcher does, and not one application."""
+
+    def __init__(self, mounts: Any) -> None:
+        self.mounts = mounts
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        for each in self.mounts:
+            await each(scope, receive, send)
