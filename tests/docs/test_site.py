@@ -132,6 +132,37 @@ def test_the_navigation_is_folded_but_for_the_page_s_group(pages: dict[str, Beau
         assert (len(unfolded), here in links) == (1, True) or name.endswith("/search.html"), name
 
 
+def test_an_anchor_is_the_same_in_both_languages(pages: dict[str, BeautifulSoup]) -> None:
+    """And no element of a page has the ID of another."""
+    ids = {name: [str(each["id"]) for each in page.select("[id]")] for name, page in pages.items()}
+    assert [name for name, found in ids.items() if len({*found}) < len(found)] == []
+    anchors = {
+        name: [str(each["id"]) for each in page.select("section[id]")]
+        for name, page in pages.items()
+    }
+    english = {name: found for name, found in anchors.items() if name.startswith("en/")}
+    assert {
+        name for name, found in english.items() if anchors[f"zh-cn{name[2:]}"] != found
+    } == set()
+
+
+@pytest.mark.parametrize("folder", LANGUAGES)
+def test_a_page_of_a_framework_has_its_place(pages: dict[str, BeautifulSoup], folder: str) -> None:
+    """The way up above its title and in the navigation, and the ones beside it in a chain."""
+    chain, page = [], "a2wsgi.html"
+    while page:
+        chain.append(page)
+        here = pages[f"{folder}/frameworks/{page}"]
+        up, parent = here.select_one(".breadcrumb a"), here.select_one(".current-page > a")
+        assert up is not None, page
+        assert parent is not None, page
+        assert up["href"] == parent["href"] == "../framework-compatibility.html"
+        following = here.select_one("a.next-page")
+        page = str(following["href"]) if following else ""
+    there = {name.rpartition("/")[2] for name in pages if name.startswith(f"{folder}/frameworks/")}
+    assert (sorted(chain), chain.index("fastapi.html")) == (sorted(there), 6)
+
+
 def copied(browser: Browser, page: Path, program: str) -> str:
     """Press the button of a program on a page on disk; return what it copies."""
     browser.open(page.as_uri())

@@ -1,6 +1,7 @@
 """What surrounds the text of a page: its other language, its source, and the theme's labels."""
 
 import re
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from lifespec_docs.words import translations
 
 # Sphinx's name of a language: the folder of its pages, its tag, its own name
 LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
+PARENTS = {  # folders of pages that stand in no toctree, and the page that has them in a table
+    "frameworks": "framework-compatibility",
+    "hosts": "host-compatibility",
+    "servers": "server-compatibility",
+}
 LABELS = (  # of the theme, which it does not translate
     "Toggle site navigation sidebar",
     "Toggle table of contents sidebar",
@@ -28,6 +34,7 @@ UNUSED = {  # scripts of Sphinx's search, one of which calls eval, and styles of
     "furo-extensions.css",
     "documentation_options.js", "doctools.js", "sphinx_highlight.js", "translations.js",
 }  # fmt: skip
+WRAPPER = re.compile(r'(<div class="table-wrapper[^"]*") id="[^"]*"')  # repeats that of its table
 LINK, ID = re.compile(r'\shref="#([^"]+)"'), re.compile(r'\sid="([^"]+)"')
 
 logger = logging.getLogger(__name__)
@@ -41,7 +48,7 @@ def localized(html: str) -> str:
         html = html.replace(lacking, text)
     for label in LABELS:
         html = html.replace(f'"{label}"', f'"{translate(label)}"')
-    return html
+    return WRAPPER.sub(r"\1", html)
 
 
 def alternates(page: str, base: str) -> list[dict[str, str]]:
@@ -57,6 +64,22 @@ def alternates(page: str, base: str) -> list[dict[str, str]]:
         }
         for language, (folder, tag, name) in LANGUAGES.items()
     ]
+
+
+def link(app: Sphinx, page: str, to: str) -> dict[str, str]:
+    """Return title and relative link of a page."""
+    title = escape(app.env.titles[to].astext())
+    return {"title": title, "link": app.builder.get_relative_uri(page, to)}
+
+
+def siblings(app: Sphinx, page: str) -> dict[str, dict[str, str] | None]:
+    """Return the pages of the same folder before and after a page, by their titles."""
+    folder, titles = f"{page.partition('/')[0]}/", app.env.titles
+    found = [name for name in titles if name.startswith(folder)]
+    found.sort(key=lambda name: titles[name].astext().casefold())
+    at = found.index(page)
+    near = {"prev": found[at - 1 : at] if at else [], "next": found[at + 1 : at + 2]}
+    return {key: link(app, page, names[0]) if names else None for key, names in near.items()}
 
 
 def set_addresses(_app: Sphinx, config: Config) -> None:
@@ -77,6 +100,8 @@ def add_context(
     """Add the variables that the templates use."""
     config, target = app.config, app.builder.get_target_uri(pagename)
     pages = alternates(target, config.site_base_url)
+    if doctree and (parent := PARENTS.get(pagename.partition("/")[0])):
+        context |= {"parent": link(app, pagename, parent), **siblings(app, pagename)}
     for files in ("script_files", "css_files"):
         context[files] = [each for each in context[files] if Path(each.filename).name not in UNUSED]
     context["alternates"] = pages

@@ -7,7 +7,8 @@ is any, is the caption of the first table, and is translated with the page.
 Values are escaped where they are put in; `_` and `ngettext` translate words, which may have markup
 of their own; the filters `code` and `prose` mark a value up. `[text]{.class #id}` is an anchor, to
 which pages can refer (`{#` opens a comment of Jinja). The class `stub` makes the first column of
-a table a head. A template with headings is the last of its section.
+a table a head. A template with headings is the last of its section; the class of a heading is its
+anchor, the same in each language.
 """
 
 import gettext
@@ -114,6 +115,10 @@ class TableDirective(SphinxDirective):
             node.parent.replace(node, nodes.Text(node.replace(PIPE, "|")))
             return
         node.source, node.line = self.get_source_info()
+        if isinstance(node, nodes.section) and node["classes"]:
+            [old], [new] = node["ids"], node["classes"]
+            self.state.document.ids[new] = self.state.document.ids.pop(old)
+            node["ids"], node["classes"] = [new], []
         if isinstance(node, nodes.table) and "stub" in node["classes"]:
             next(node.findall(nodes.colspec))["stub"] = 1
         if isinstance(node, nodes.TextElement) and not isinstance(node, nodes.Inline):
