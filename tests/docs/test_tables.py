@@ -128,7 +128,7 @@ def test_a_row_measured_alone_is_named_with_its_date(monkeypatch: pytest.MonkeyP
     record = records.read("servers")
     record["subjects"][1] |= {"date": "2030-01-02", "python": "CPython 3.99.0"}
     monkeypatch.setattr(records, "read", lambda _: record)
-    assert "hypercorn, asyncio was measured on 2030-01-02, with CPython 3.99.0." in rendered(
+    assert "hypercorn, asyncio was measured on [2030-01-02]{.date}, with CPython" in rendered(
         "measured", "servers"
     )
 
