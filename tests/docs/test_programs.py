@@ -1,4 +1,4 @@
-"""Every program of a guide passes `lifespec check app --strict` and serves under uvicorn."""
+"""Every program of a guide passes `lifespec check app --strict`; test_served starts them."""
 
 import ast
 import re
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from published import ROOT
 
-import loopback
 from lifespec import cli
 from lifespec_pages.block import Block
 from lifespec_pages.page import blocks
@@ -83,14 +82,3 @@ def target(program: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> s
 def test_it_passes_the_check(target: str, capfd: pytest.CaptureFixture[str]) -> None:
     status = cli.main(["check", "app", "--strict", "--timeout", "10", target])
     assert status == 0, capfd.readouterr().out
-
-
-@pytest.mark.slow
-@each_program
-def test_it_serves_under_uvicorn(target: str, tmp_path: Path) -> None:
-    """With lifespan switched on; a request gets an answer, and it is no error."""
-    with loopback.uvicorn(tmp_path, target, "--lifespan", "on") as server:
-        port = int(loopback.until(server, r"http://127\.0\.0\.1:(\d+)")[1])
-        found = loopback.answer(port)
-    assert found is not None
-    assert not re.match(r"5\d\d ", found)
