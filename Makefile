@@ -1,6 +1,7 @@
 # `make help` lists the commands.  Each builds .venv from .ci/requirements.lock first, if it must: with PYTHON, or else with
 # the first Python that is new enough.  PYTHONS are what `make pythons` runs in place of each that it finds.
 export PYTHONUTF8 = 1
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes import the same modules
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 PYTEST = $(RUN) -m pytest -q -n auto --dist worksteal
@@ -42,8 +43,7 @@ style: .venv/complete
 	@.venv/bin/zizmor --offline --quiet .github
 types: .venv/complete
 	@$(RUN) -m mypy
-# under -O; they reach every line and branch of src without the help of pages
-coverage: .venv/complete
+coverage: .venv/complete  # under -O; they reach every line and branch of src without the help of pages
 	@PYTHONOPTIMIZE=1 $(PYTEST) -p no:cacheprovider -m "not slow" --cov --cov-fail-under=100 $(SRC_TESTS)
 slow: $(if $(shell command -v npm),live,docs)
 	@$(PYTEST) -m slow
