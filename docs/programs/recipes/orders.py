@@ -1,5 +1,6 @@
 """An engine for the application, and a transaction for each request."""
 
+import asyncio
 import contextlib
 import os
 from typing import Annotated
@@ -13,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_asyn
 async def lifespan(app):
     engine = create_async_engine(os.environ["DATABASE"])
     try:
-        async with engine.connect() as connection:
+        async with asyncio.timeout(30), engine.connect() as connection:
             await connection.execute(text("SELECT number FROM stock LIMIT 1"))
         yield {"sessions": async_sessionmaker(engine)}
     finally:
@@ -28,7 +29,7 @@ async def transaction(request: Request):
 app = FastAPI(lifespan=lifespan)
 
 
-@app.get("/sell")
+@app.post("/sell")
 async def sell(session: Annotated[AsyncSession, Depends(transaction, scope="function")]):
     sold = text("UPDATE stock SET number = number - 1 RETURNING number")
     return {"left": (await session.execute(sold)).scalar_one()}

@@ -22,7 +22,7 @@ async def test_sell(lifespan, database):
     async with lifespan(app) as running:
         transport = httpx.ASGITransport(running.app)
         async with httpx.AsyncClient(transport=transport) as client:
-            response = await client.get("http://shop.example/sell")
+            response = await client.post("http://shop.example/sell")
     assert response.json() == {"left": 11}
     assert database.execute("SELECT number FROM stock").fetchone() == (11,)
 
@@ -33,7 +33,7 @@ async def test_commit_before_response(lifespan, database):
 
     database.execute("CREATE TABLE stock AS SELECT 12 AS number")
     seen = []
-    scope = {"type": "http", "method": "GET", "path": "/sell", "headers": []}
+    scope = {"type": "http", "method": "POST", "path": "/sell", "headers": []}
     async with lifespan(app) as running:
         await running.app(scope | {"query_string": b""}, None, send)
     assert seen[0] == (11,)

@@ -1,3 +1,4 @@
+import signal
 import socket
 import subprocess
 import sys
@@ -15,4 +16,4 @@ for line in server.stderr:
 print(httpx.get(f"http://127.0.0.1:{port}/").text, flush=True)
 server.terminate()  # SIGTERM, as docker stop sends it
 server.communicate(timeout=30)
-print("exit status", 128 - server.returncode)
+print("ended by", signal.Signals(-server.returncode).name)
