@@ -89,13 +89,16 @@ def test_an_idle_thread_of_a_pool_ends_with_the_process() -> None:
         assert len(found) == 1
 
 
-def test_an_idle_pool_of_processes_ends_with_the_process() -> None:
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
+    """So do the processes from which Python forks, and which it lets remain."""
     before = {*threading.enumerate()}
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
         pool.submit(int).result()
         assert (waits.threads(before), waits.processes(os.getpid())) == ([], [])
         pool.submit(time.sleep, 2 * waits.ENDING)
         assert len(waits.threads(before)) == 1
+    assert waits.processes(os.getpid()) == []
 
 
 def test_a_thread_of_a_pool_that_runs_a_function_in_c_is_busy() -> None:

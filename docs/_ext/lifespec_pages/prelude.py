@@ -153,12 +153,6 @@ async def _stop(lifespan: Any) -> None:
         await lifespan.shutdown()
 
 
-COMMAND = """\
-import os, runpy, sys
-os.environ.update({variables})
-sys.argv = {words}
-runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-"""
 PATIENCE = 120.0  # seconds, for a command; a busy machine needs many
 MODULE = """\
 import asyncio
@@ -191,9 +185,8 @@ def command(line: str, **files: str) -> tuple[int | None, str]:
     """
     words = shlex.split(line)
     variables = dict(word.split("=") for word in takewhile(lambda word: "=" in word, words))
-    program = COMMAND.format(variables=variables, words=words[len(variables) :])
     named = [(f"{name}.py", text) for name, text in files.items()]
-    done = run_process(program, PATIENCE, named)
+    done = run_process(words[len(variables) :], PATIENCE, named, **variables)
     return done.status, done.output + done.errors
 
 

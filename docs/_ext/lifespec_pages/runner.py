@@ -42,16 +42,8 @@ for line in server.stdout:
         server.terminate()
 """
 # A uvicorn takes any free port: others may run now.
-UNDER_SHELL = """\
-import os
-import subprocess
-import sys
-
-variables = {"PYTHON": sys.executable, "UVICORN_PORT": "0"}
-variables |= {"LC_ALL": "", "LC_CTYPE": "C.UTF-8", "LC_MESSAGES": %r}
-command = ["sh", "commands.sh"]
-sys.exit(subprocess.run(command, env=os.environ | variables, stderr=sys.stdout).returncode)
-"""
+SHELL = "/bin/sh", "-c", "exec sh commands.sh 2>&1"
+PYTEST = "pytest", "-q", "example.py"
 
 
 class BlockFailed(Exception):
@@ -273,22 +265,25 @@ def _too_long(block: Block, line: int, seconds: float) -> BlockFailed:
 def _printed_by_process(block: Block) -> str:
     """Return what a block prints in a process of its own."""
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
-    files, options = [*block.files], []
+    files, variables = [*block.files], dict[str, str]()
+    command: tuple[str, ...] = sys.executable, "example.py"
     if block.language == "sh":
         files.append(("commands.sh", block.source))
-        program = UNDER_SHELL % block.locale
+        command, variables = SHELL, {"PYTHON": sys.executable, "UVICORN_PORT": "0"}
+        variables |= {"LC_ALL": "", "LC_CTYPE": "C.UTF-8", "LC_MESSAGES": block.locale}
     else:
         _compiled(block, block.line, block.source)
     if "uvicorn" in block.classes:
         files.append(("shop.py", program))
         program = UNDER_UVICORN
     if "pytest" in block.classes:
-        options = ["-m", "pytest", "-q"]
-    status, printed, errors = run_process(program, PROCESS_LIMIT, files, *options)
+        command = PYTEST
+    files.append(("example.py", program))
+    status, printed, errors = run_process(command, PROCESS_LIMIT, files, **variables)
     sys.stderr.write(errors)
     if status is None:
         raise _too_long(block, block.line, PROCESS_LIMIT)
-    if options and status in (0, 1):  # all passed, some failed
+    if command == PYTEST and status in (0, 1):  # all passed, some failed
         return _summary(printed)
     if status or errors:
         _, header, rest = errors.rpartition(TRACEBACK)

@@ -1,9 +1,11 @@
 """Where a block runs: in this process as the main program, or in a process of its own."""
 
 import asyncio
+import atexit
 import io
 import logging
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -11,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +35,10 @@ LOUD = (
     *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "LINES", "CI"),
 )
 NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process that runs the pages
+# what a command has imported before it is forked, and what is imported anew: pytest would warn of
+# a plugin that it finds
+IMPORTED = ["lifespec.cli", "lifespec.testing", "pytest", "_pytest.pytester", "coverage"]
+ANEW = {"pytest": "lifespec"}
 PERL = ["perl", "-MFuture::AsyncAwait", "-e", "1"]
 IGNORED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
@@ -181,42 +187,81 @@ def plain() -> dict[str, str]:
 
 
 def run_process(
-    program: str, seconds: float, files: Iterable[tuple[str, str]] = (), *options: str
+    command: Sequence[str], seconds: float, files: Iterable[tuple[str, str]], **variables: str
 ) -> Process:
-    """Run a program as example.py in a folder of its own, beside these files.
+    """Run a command in a folder of its own, beside these files.
 
-    `options` are those of Python, such as -m pytest. Nothing that it started outlives it.
+    One that is no path is a module of Python: it is forked from a process that has imported much.
+    Nothing that a command started outlives it.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
-        tempfile.TemporaryFile() as out,
-        tempfile.TemporaryFile() as err,
+        tempfile.NamedTemporaryFile() as out,
+        tempfile.NamedTemporaryFile() as err,
     ):
-        for name, text in (*files, ("example.py", program)):
+        for name, text in files:
             Path(folder, name).write_text(text, encoding="utf-8")
-        paths = [str(Path(server.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-        ours = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONUTF8": "1"}
-        process = subprocess.Popen(
-            [sys.executable, *options, "example.py"],
-            cwd=folder,
-            env=plain() | ours | {"PYTHONUNBUFFERED": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            start_new_session=True,
-        )
-        return Process(_status(process, seconds), _text(out), _text(err))
+        given, forked = _variables() | variables, "/" not in command[0]
+        process: Any
+        if forked:
+            parts = command, folder, given, out.name, err.name
+            process = _forks().Process(target=_run_module, args=parts)
+            process.start()
+        else:
+            ends: Any = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+            process = subprocess.Popen(
+                command, cwd=folder, env=given, start_new_session=True, **ends
+            )
+        wait = process.join if forked else process.wait
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                wait(seconds)
+            status = process.exitcode if forked else process.returncode
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            wait()
+        return Process(status, _text(out), _text(err))
 
 
-def _status(process: subprocess.Popen[bytes], seconds: float) -> int | None:
+def _variables() -> dict[str, str]:
+    """Return the environment of a process."""
+    paths = [str(Path(server.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    ours = {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PYTHONUTF8": "1"}
+    return plain() | ours | {"PYTHONUNBUFFERED": "1"}
+
+
+@lru_cache
+def _forks() -> Any:
+    """Start the process from which commands are forked."""
+    from multiprocessing import forkserver, get_context  # noqa: PLC0415  no browser has it
+
+    context: Any = get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
+    with patch.dict(os.environ, _variables(), clear=True):
+        forkserver.ensure_running()
+    # it is waited for, so that its time counts as ours
+    atexit.register(vars(forkserver)["_forkserver"]._stop)  # noqa: SLF001
+    return context
+
+
+def _run_module(words: list[str], folder: str, variables: dict[str, str], *outputs: str) -> None:
+    """Run a module as `python -m` does, in a process that was forked for it."""
+    os.setsid()
+    os.chdir(folder)
+    for number, name in enumerate(outputs, 1):
+        os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
+    os.environ.clear()
+    os.environ.update(variables)
+    for name in [each for each in sys.modules if each.split(".")[0] == ANEW.get(words[0])]:
+        del sys.modules[name]
+    ours = [str(Path(__file__).parents[3] / name) for name in ("docs", "tests")]
+    installed = [path for path in sys.path if path and not path.startswith(tuple(ours))]
+    sys.argv, sys.path[:] = [*words], [folder, *installed]
     try:
-        return process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return None
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        atexit._run_exitfuncs()  # noqa: SLF001  multiprocessing does not
 
 
 def _text(file: IO[bytes]) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 from . import stacks
 
-_HELPER = "from multiprocessing.resource_tracker import"  # in the command of a process of Python's
+# in the commands of processes of Python's
+_HELPERS = ("from multiprocessing.resource_tracker imp", "from multiprocessing.forkserver imp")
 _WAITING = (threading.__file__, os.path.join(os.path.dirname(os.__file__), "queue.py"))
 # where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
 _IDLE = (
@@ -65,10 +66,10 @@ def children(pid: int, folder: str = "/proc") -> list[str]:
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
             of_pid = name.isdigit() and _parent(f"{folder}/{name}") == pid
-            command = _command(f"{folder}/{name}") if of_pid else _HELPER
+            command = _command(f"{folder}/{name}") if of_pid else _HELPERS[0]
         except (OSError, ValueError):  # it has ended meanwhile
             continue
-        if _HELPER not in command and int(name) not in pooled:
+        if not any(each in command for each in _HELPERS) and int(name) not in pooled:
             forked = command == _command(f"{folder}/{pid}")
             shown = names.get(int(name)) or ("os.fork" if forked else command[:60])
             found.append(f"{shown} ({name})")
