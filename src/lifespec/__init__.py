@@ -1,17 +1,7 @@
 """The lifespan protocol: implementations for servers and applications, and a validator."""
 
-from lifespec.application import double_to_single_callable, with_lifespan
-from lifespec.composition import combine_lifespans
-from lifespec.server import (
-    Lifespan,
-    LifespanUnsupported,
-    ProtocolError,
-    ShutdownFailed,
-    ShutdownTimeout,
-    StartupFailed,
-    StartupTimeout,
-)
-from lifespec.validate import Violation, lifespan_scope, validator
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __all__ = [
     "Lifespan",
@@ -28,3 +18,28 @@ __all__ = [
     "validator",
     "with_lifespan",
 ]
+MODULES = ("application", "composition", "server", "validate")
+
+if TYPE_CHECKING:
+    from lifespec.application import double_to_single_callable, with_lifespan
+    from lifespec.composition import combine_lifespans
+    from lifespec.server import (
+        Lifespan,
+        LifespanUnsupported,
+        ProtocolError,
+        ShutdownFailed,
+        ShutdownTimeout,
+        StartupFailed,
+        StartupTimeout,
+    )
+    from lifespec.validate import Violation, lifespan_scope, validator
+else:  # pytest imports this package in every run, for its plugin
+
+    def __getattr__(name: str) -> object:
+        """Import a name, or a module, once it is asked for."""
+        if name in MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in __all__:
+            modules = [import_module(f"{__name__}.{each}") for each in MODULES]
+            return next(getattr(each, name) for each in modules if hasattr(each, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,13 +1,16 @@
 """What the pytest plugin does, with each plugin for async tests."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio  # noqa: F401  so that not every inner session imports it
 
-import lifespec.conformance.app.check  # noqa: F401  the same
+import lifespec.conformance.app.check
+import lifespec.testing
 from lifespec.testing import plugin
 
 Run = Callable[..., pytest.RunResult]
@@ -132,6 +135,26 @@ def test_the_fixture_works_under_uvloop(run: Run, pytester: pytest.Pytester, lib
                 pass
 """
     run(source, *STRICT).assert_outcomes(passed=1)
+
+
+def test_a_run_without_the_fixture_imports_the_plugin_alone() -> None:
+    program = f"import pytest, sys; before = {{*sys.modules}}; import {plugin.__name__}"
+    program += "; print(*sorted({*sys.modules} - before))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["lifespec", "lifespec.testing", "lifespec.testing.plugin"]
+
+
+@pytest.mark.parametrize(
+    ("package", "module", "name"),
+    [(lifespec, "server", "Lifespan"), (lifespec.testing, "running", "Running")],
+)
+def test_a_package_imports_what_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, package: Any, module: str, name: str
+) -> None:
+    monkeypatch.delattr(package, module)  # as if nobody had imported it
+    assert getattr(package, name) is getattr(getattr(package, module), name)
+    with pytest.raises(AttributeError, match="has no attribute 'nosuch'"):
+        package.nosuch  # noqa: B018
 
 
 # ---- timeouts ----------------------------------------------------------------------------------

@@ -6,9 +6,8 @@ no time, and a test that would hang ends with `Deadlock` at once.  `record` keep
 sequence of each lifespan, and `sequence` draws one.
 """
 
-from lifespec.testing.clock import Deadlock, VirtualLoop, run
-from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
-from lifespec.testing.trace import Conversation, Entry, Recorder, record, sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __all__ = [
     "Conversation",
@@ -23,3 +22,19 @@ __all__ = [
     "run",
     "sequence",
 ]
+MODULES = ("clock", "running", "trace")
+
+if TYPE_CHECKING:
+    from lifespec.testing.clock import Deadlock, VirtualLoop, run
+    from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
+    from lifespec.testing.trace import Conversation, Entry, Recorder, record, sequence
+else:  # pytest imports this package in every run, for its plugin
+
+    def __getattr__(name: str) -> object:
+        """Import a name, or a module, once it is asked for."""
+        if name in MODULES:
+            return import_module(f"{__name__}.{name}")
+        if name in __all__:
+            modules = [import_module(f"{__name__}.{each}") for each in MODULES]
+            return next(getattr(each, name) for each in modules if hasattr(each, name))
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,14 +1,16 @@
 """The pytest plugin: the fixture `lifespan`, which runs applications, and its two timeouts.
 
-pytest loads this module in every run, so it does not import the conformance suite.
+pytest loads this module in every run, so it imports nothing that few tests need.
 """
 
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import pytest
 
-from lifespec.testing.running import Running
+if TYPE_CHECKING:
+    from lifespec.testing.running import Running
 
 TIMEOUT = "10"  # seconds: a test has to end
 EVENTS = {"startup_timeout": "lifespan.startup", "shutdown_timeout": "lifespan.shutdown"}
@@ -33,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def lifespan(pytestconfig: pytest.Config) -> Callable[..., Running]:
+def lifespan(pytestconfig: pytest.Config) -> "Callable[..., Running]":
     """Start and stop an application around the body of `async with`, in a test or a fixture.
 
         async with lifespan(app) as running:
@@ -41,6 +43,8 @@ def lifespan(pytestconfig: pytest.Config) -> Callable[..., Running]:
 
     The arguments are those of `lifespec.Lifespan`.
     """
+    from lifespec.testing.running import Running  # noqa: PLC0415
+
     timeouts = {name: _timeout(pytestconfig, name) for name in EVENTS}
     return lambda app, **options: Running(app, **{**timeouts, **options})
 
