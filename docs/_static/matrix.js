@@ -17,27 +17,24 @@
     const [subject, part, rows] = names.map((name) => form.elements[name].value);
     let [shown, total] = [0, 0];
     for (const table of tables) {
-      const heads = [...table.tHead.rows[0].cells].slice(1);
-      const hides = heads.map((head) => subject !== "" && !head.querySelector(`a[href$="#subject-${record}-${subject}"]`));
-      heads.forEach((head, column) => { head.hidden = hides[column]; });
+      const hides = [...table.tHead.rows[0].cells].map((head, column) =>
+        column > 0 && subject !== "" && !head.querySelector(`a[href$="#subject-${record}-${subject}"]`));
       table.classList.toggle("single", subject !== "");
-      let [group, here] = [null, 0];
-      const close = () => { if (group) group.hidden = here === 0; };
-      for (const row of table.tBodies[0].rows) {
+      let group = null;
+      for (const row of table.rows) {
+        [...row.cells].forEach((cell, column) => { cell.hidden = hides[column]; });
         const all = [...row.cells].slice(1);
-        all.forEach((cell, column) => { cell.hidden = hides[column]; });
         if (row.querySelector(".group")) {
-          close();
-          [group, here] = [row, 0];
-        } else {
+          group = row;
+          group.hidden = true;
+        } else if (row.parentNode !== table.tHead) {
           const inPart = part === "" || Boolean(group?.querySelector(`.stage-${part}`));
           row.hidden = !(inPart && tests[rows](all.filter((cell) => !cell.hidden), all));
-          here += row.hidden ? 0 : 1;
+          if (group && !row.hidden) group.hidden = false;
           shown += row.hidden ? 0 : 1;
           total += 1;
         }
       }
-      close();
     }
     const output = form.querySelector("output");
     output.value = output.dataset.text.replace("%s", shown).replace("%s", total);
@@ -45,11 +42,8 @@
 
   const remember = () => {
     const address = new URL(location.href);
-    for (const name of names) {
-      const { value } = form.elements[name];
-      address.searchParams.delete(name);
-      if (value) address.searchParams.set(name, value);
-    }
+    const values = names.map((name) => [name, form.elements[name].value]);
+    address.search = new URLSearchParams(values.filter(([, value]) => value));
     try {
       history.replaceState(history.state, "", address);
     } catch { /* a page that was opened from a file keeps its address */ }

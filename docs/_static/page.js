@@ -44,8 +44,7 @@ for (const box of document.querySelectorAll(".sidebar-toggle")) {
     box.remove();
     continue;
   }
-  const landmark = document.createElement("nav");
-  landmark.ariaLabel = box.ariaLabel;
+  const landmark = Object.assign(document.createElement("nav"), { ariaLabel: box.ariaLabel });
   box.replaceWith(landmark);
   landmark.append(box);
   box.addEventListener("change", () => {
@@ -73,11 +72,9 @@ function needed(block) {
   const names = [...(block.closest("[class*=needs-]")?.classList ?? [])].filter((name) => name.startsWith("needs-"));
   return names.map((name) => document.querySelector(`.program-${name.slice("needs-".length)} pre`));
 }
-for (const block of document.querySelectorAll("div:not(.output) > .highlight > pre")) {
-  const button = document.createElement("button");
-  button.className = "copybtn";
-  button.type = "button";
-  button.textContent = labels.copy;
+for (const block of document.querySelectorAll("div:not(.output, .check) > .highlight > pre")) {
+  const properties = { className: "copybtn", type: "button", textContent: labels.copy };
+  const button = Object.assign(document.createElement("button"), properties);
   button.addEventListener("click", async () => {
     await navigator.clipboard.writeText([...needed(block), block].map(statements).join("\n\n\n"));
     button.textContent = labels.copied;

@@ -4,8 +4,9 @@
 const Search = (() => {
   // the weight of a word in each field of a page, and of a section
   const OF_PAGE = { title: 4, keywords: 3, heading: 1, body: 1, code: 0.3 };
-  const OF_SECTION = { heading: 2, body: 1, code: 0.2 };
-  const BEGINNING = 0.5; // a longer word, and
+  const OF_SECTION = { heading: 3, body: 1, code: 0.2 };
+  const BEGINNING = 0.5; // a longer word,
+  const NEAR = 0.4; // one that is spelled nearly so, if no text has the word, and
   const PART = 0.45; // a part of a name: "event" of "on_event"
   const TITLE = 20; // the query is a title, and
   const KEYWORD = 7; // one of the keywords of a page, or
@@ -21,7 +22,7 @@ const Search = (() => {
       "want was we what when where which while who why will with would you your").split(" "),
   );
 
-  // Terms: words without their English endings, names whole and in parts, Chinese in pairs.
+  // Terms: words without their English endings, names without modules, whole and in parts, Chinese in pairs.
   const stem = (word) => {
     if (word.length < 4 || !/^[a-z]+$/.test(word)) return word;
     const one = word.replace(/ies$/, "y").replace(/(sh|ch|x|z|ss)es$/, "$1").replace(/(?<![sui])s$/, "");
@@ -31,23 +32,30 @@ const Search = (() => {
   };
   const pairs = (run) =>
     run.length < 2 ? [{ term: run }] : [...run].slice(1).map((_, at) => ({ term: run.slice(at, at + 2) }));
+  // "clean-up" is "cleanup".
   const names = (run) => {
     const parts = run.split(/[._+\u0001-]+/).filter(Boolean).map((typed) => ({ term: stem(typed), typed }));
-    const whole = { term: run.replaceAll("\u0001", ""), whole: true };
-    return parts.length < 2 ? parts : [whole, ...parts.map((each) => ({ ...each, part: true }))];
+    if (parts.length < 2) return parts;
+    const whole = { term: stem(run.replace(/[\u0001-]/g, "")), whole: true };
+    return [whole, ...parts.map((each) => ({ ...each, part: true }))];
   };
   const terms = (text) => {
-    const runs = text.normalize("NFKC").replace(/([a-z\d])([A-Z])/g, "$1\u0001$2").toLowerCase().matchAll(WORDS);
+    const plain = text.normalize("NFKC").replaceAll("执行", "运行").replace(/\b(?:[a-z_]+\.)+(?=[A-Z][a-z]+[A-Z])/g, "");
+    const runs = plain.replace(/([a-z\d])([A-Z])/g, "$1\u0001$2").toLowerCase().matchAll(WORDS);
     return [...runs].flatMap(([run]) => (HAN.test(run) ? pairs(run) : names(run)));
   };
   const inLine = (found) => found.filter(({ whole }) => !whole).map(({ term }) => term);
   const lineOf = (text) => ` ${inLine(terms(text)).join(" ")} `;
 
   // The index
+  const spelled = new Map(); // the term of each word
   const field = (text) => {
     const found = terms(text);
     const counts = new Map();
-    for (const { term } of found) counts.set(term, (counts.get(term) ?? 0) + 1);
+    for (const { term, typed } of found) {
+      counts.set(term, (counts.get(term) ?? 0) + 1);
+      if (typed) spelled.set(typed, term);
+    }
     return { counts, length: found.length, line: ` ${inLine(found).join(" ")} ` };
   };
   const together = (fields) => {
@@ -83,22 +91,46 @@ const Search = (() => {
     return { pages, places, size: sections.length, means: lengths };
   };
 
+  // How many letters are left out, added, replaced or swapped with the next; if too many, more than `most`
+  const distance = (one, other, most) => {
+    while (one && one[0] === other[0]) [one, other] = [one.slice(1), other.slice(1)];
+    if (!one || !other || !most) return one.length + other.length;
+    const swapped = one[0] === other[1] && one[1] === other[0] ? [[2, 2]] : [];
+    const ways = [[1, 0], [0, 1], [1, 1], ...swapped];
+    return 1 + Math.min(...ways.map(([i, j]) => distance(one.slice(i), other.slice(j), most - 1)));
+  };
+  const nearest = (typed, places) => {
+    let [most, found] = [typed.length < 4 || /[^a-z]/.test(typed) ? 0 : typed.length < 8 ? 1 : 2, []];
+    for (const word of spelled.keys()) {
+      const away = word[0] === typed[0] ? distance(typed, word, most) : Infinity;
+      if (away < most) [most, found] = [away, [word]];
+      else if (away === most) found.push(word);
+    }
+    const often = (word) => places.get(spelled.get(word));
+    return found.sort((one, other) => often(other) - often(one)).slice(0, 3);
+  };
+
   // The query: its words, and the longer ones that begin so
   const parse = (text, { places, size }) => {
     const all = terms(text);
     const kept = all.filter(({ typed }) => !STOP.has(typed));
-    const words = new Map();
-    for (const { term, typed = term, part } of kept.length ? kept : all) {
+    const [words, guessed] = [new Map(), []];
+    for (const one of kept.length ? kept : all) {
+      const { term, typed = term, part, whole } = one;
       const begins = (each) => typed.length > 2 && each.startsWith(typed) && !/[._-]/.test(each);
-      const others = [...places.keys()].filter(begins);
-      const shares = new Map([...others.map((each) => [each, BEGINNING]), [term, 1]]);
+      const longer = [...places.keys()].filter(begins);
+      const near = places.has(term) || longer.length || whole ? [] : nearest(typed, places);
+      const others = near.length ? near.map((word) => spelled.get(word)) : longer;
+      const shares = new Map([...others.map((each) => [each, near.length ? NEAR : BEGINNING]), [term, 1]]);
+      if (near.length) [one.term] = others;
+      guessed.push(...near);
       const known = places.get(term) ?? Math.max(0, ...others.map((each) => places.get(each)));
       const rarity = (part ? PART : 1) * Math.log(1 + (size - known + 0.5) / (known + 0.5));
-      if (!words.has(term) || words.get(term).rarity < rarity) words.set(term, { term, typed, shares, rarity });
+      if (!(words.get(one.term)?.rarity >= rarity)) words.set(one.term, { typed: near[0] ?? typed, shares, rarity });
     }
     const runs = [text.trim(), ...text.split(/\s+/).filter((run) => /[._-]|[a-z][A-Z]/.test(run))];
     const names = runs.map((run) => `.${run.toLowerCase().replace(/\(\)$/, "")}`);
-    return { words, all: inLine(all), line: ` ${inLine(all).join(" ")} `, names };
+    return { words, guessed, all: inLine(all), line: ` ${inLine(all).join(" ")} `, names };
   };
 
   // The score of a field: more for a word that is rare, and little for its repetition
@@ -153,13 +185,14 @@ const Search = (() => {
   const search = (text, index) => {
     const query = parse(text, index);
     const ranked = index.pages.map((page) => ofPage(page, query, index)).filter((each) => each.score > 0);
-    return ranked.sort((a, b) => b.score - a.score).slice(0, LIMIT).map(({ page, section }) => ({
+    const results = ranked.sort((a, b) => b.score - a.score).slice(0, LIMIT).map(({ page, section }) => ({
       page: page.name,
       anchor: section.anchor,
       title: page.title,
       section: section === page.sections[0] ? "" : section.title,
       text: excerpt(section.text, query),
     }));
+    return { results, guessed: query.guessed };
   };
 
   // The line that has most of the query, cut around its first word
@@ -183,20 +216,20 @@ if (typeof document !== "undefined") {
   let index;
 
   const item = ({ page, anchor, title, section, text }) => {
-    const link = document.createElement("a");
-    link.href = `${page}.html${section && `#${encodeURIComponent(anchor)}`}`;
-    link.append(section ? `${title} › ${section}` : title);
-    const result = document.createElement("li");
-    const sentence = document.createElement("p");
-    sentence.append(text);
-    result.append(link, sentence);
+    const made = (tag, properties) => Object.assign(document.createElement(tag), properties);
+    const href = `${page}.html${section && `#${encodeURIComponent(anchor)}`}`;
+    const link = made("a", { href, textContent: section ? `${title} › ${section}` : title });
+    const result = made("li");
+    result.append(link, made("p", { textContent: text }));
     return result;
   };
   const show = () => {
-    const found = index && query() ? Search.search(query(), index) : [];
-    list.replaceChildren(...found.map(item));
-    const summary = found.length ? form.dataset.found.replace("%s", found.length) : form.dataset.nothing;
-    document.getElementById("search-summary").textContent = query() ? summary : form.dataset.empty;
+    const { results, guessed } = index && query() ? Search.search(query(), index) : { results: [], guessed: [] };
+    list.replaceChildren(...results.map(item));
+    const { found, near, nothing, empty } = form.dataset;
+    const guess = guessed.length ? `${near.replace("%s", guessed.join(", "))} ` : "";
+    const summary = guess + (results.length ? found.replace("%s", results.length) : nothing);
+    document.getElementById("search-summary").textContent = query() ? summary : empty;
   };
   // The address holds the query, so that it can be passed on; the other language takes it over.
   const ask = () => {
@@ -209,10 +242,7 @@ if (typeof document !== "undefined") {
   };
   input.value = query();
   input.addEventListener("input", ask);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    ask();
-  });
+  form.addEventListener("submit", (event) => { event.preventDefault(); ask(); });
   if (!query()) input.focus();
 } else {
   module.exports = Search;

@@ -6,6 +6,7 @@ import tomllib
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
+from string import ascii_lowercase, digits
 
 import pytest
 from browser import CONTROL, Browser
@@ -22,6 +23,7 @@ STATE = """(() => {
             printed: result.hidden ? "" : result.textContent};
 })()"""
 SAME = "✓ Same output as on this page"
+QUIET = "✓ Ran without output, as on this page"
 FRIENDLY = "print('friendly')"
 HOSTILE = tomllib.loads(Path(__file__).with_name("hostile.toml").read_text("utf-8"))
 
@@ -50,9 +52,19 @@ def playground(browser: Browser, address: str) -> str:
     return where
 
 
+def base36(number: int) -> str:
+    """Return a number as JavaScript writes it in base 36."""
+    rest, digit = divmod(number, 36)
+    return (base36(rest) if rest else "") + (digits + ascii_lowercase)[digit]
+
+
 def linked(program: str) -> str:
-    """Return the part of a link that has a program."""
-    return f"#code={urlsafe_b64encode(program.encode()).decode().rstrip('=')}"
+    """Return the part of a link that has a program, after a checksum."""
+    number = 0
+    for byte in program.encode():
+        number = (number * 31 + byte) % 2**32
+    letters = urlsafe_b64encode(program.encode()).decode().rstrip("=")
+    return f"#code={base36(number)}.{letters}"
 
 
 def state(browser: Browser, number: int = 0) -> dict[str, str]:
@@ -94,7 +106,7 @@ def test_each_program_does_as_shown(browser: Browser, address: str, site: Path, 
         for number in range(browser.run(f"{BARS}.length")):
             found = ran(browser, number)
             count += 1
-            if found["printed"] or found["status"] not in {SAME, "The program printed nothing."}:
+            if found["printed"] or found["status"] not in {SAME, QUIET}:
                 wrong[name, number] = found
     assert (wrong, count > len(names)) == ({}, True)
 
@@ -135,22 +147,58 @@ def test_a_link_does_not_run_by_itself(browser: Browser, address: str) -> None:
     assert state(browser)["printed"] == ""
 
 
-@pytest.mark.parametrize("code", ["%E0%A4%A", "=", "_", "A" * 100_000, "constructor"])
-def test_a_spoiled_link_shows_a_program(browser: Browser, address: str, code: str) -> None:
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("#code=%E0%A4%A", "#code=", "#code=_", "#code=constructor", linked(FRIENDLY)[:-3]),
+        pytest.param(linked("#" * 200_000), id="too long"),
+    ],
+)
+def test_a_spoiled_link_is_said_to_be_one(browser: Browser, address: str, code: str) -> None:
+    """It shows the program of the page."""
     browser.open("about:blank")
-    browser.open(f"{address}/en/playground.html#code={code}")
-    assert browser.run("!!document.querySelector('textarea').value")
+    browser.open(f"{address}/en/playground.html{code}")
+    assert "open the pool" in browser.run("document.querySelector('textarea').value")
+    assert state(browser)["status"].startswith("The link to a program is damaged")
 
 
-def test_a_link_can_be_copied(browser: Browser, playground: str) -> None:
+def test_what_follows_a_link_in_a_sentence_does_no_harm(browser: Browser, address: str) -> None:
+    browser.open("about:blank")
+    browser.open(f"{address}/en/playground.html{linked(FRIENDLY)}!)")
+    assert browser.run("document.querySelector('textarea').value") == f"{FRIENDLY}\n"
+    assert state(browser)["status"] == ""
+
+
+def write(browser: Browser, program: str) -> None:
+    """Type a program in place of the one in the editor."""
+    browser.run(f"""
+        document.querySelector("textarea").select();
+        document.execCommand("insertText", false, {json.dumps(program)});
+    """)
+
+
+def test_a_program_stays_until_it_is_reset(browser: Browser, address: str) -> None:
+    """After a reload, in the other language and in a copied link; a reset can be undone."""
     program = "print('汉字 — and £')"
-    ran_shared(browser, FRIENDLY)
-    browser.run(f"document.querySelector('textarea').value = {program!r}")
-    browser.run(f"{BARS}[0].querySelectorAll('button')[2].click()")
+    value = "document.querySelector('textarea')?.value.trimEnd()"
+    browser.open("about:blank")
+    browser.open(f"{address}/en/playground.html")
+    page = browser.run(value)
+    browser.run("document.querySelector('textarea').focus()")
+    write(browser, program)
+    browser.until(f"location.hash === {linked(program)!r}")
+    browser.run("globalThis.old = true; location.reload()")
+    browser.until(f"!globalThis.old && {value} === {program!r}")
+    browser.run("document.querySelector('.languages a').click()")
+    browser.until(f"location.pathname.includes('zh-cn') && {value} === {program!r}")
+    browser.run(f"{BARS}[0].querySelectorAll('button')[1].click()")
     browser.until("document.querySelector('[role=status]').textContent")
-    assert browser.run("location.href") == playground + linked(program)
-    browser.run("location.reload()")
-    browser.until(f"document.querySelector('textarea')?.value.trimEnd() === {program!r}")
+    assert browser.run("location.href") == f"{address}/zh-cn/playground.html{linked(program)}"
+    browser.run(f"{BARS}[0].querySelectorAll('button')[2].click()")
+    browser.until(f"{value} !== {program!r} && !location.hash")
+    assert page.splitlines()[0] == browser.run(value).splitlines()[0]
+    browser.press("z", CONTROL)
+    browser.until(f"{value} === {program!r}")
 
 
 def test_a_program_is_edited_where_it_stands(browser: Browser, address: str) -> None:
@@ -167,6 +215,7 @@ def test_a_program_is_edited_where_it_stands(browser: Browser, address: str) -> 
     ]
     below = ran(browser, 1)
     assert below["status"].startswith("A program above this one raised ZeroDivisionError")
+    assert "Error" not in below["printed"]  # which would be its consequence
     browser.run(f"{BARS}[0].querySelectorAll('button')[1].click()")
     assert ran(browser)["status"] == SAME
     assert browser.run("!document.querySelector('textarea, .live-hidden')")
@@ -179,8 +228,39 @@ def test_what_takes_too_long_is_ended(browser: Browser, playground: str) -> None
     assert ran_shared(browser, FRIENDLY)["printed"] == "friendly\n"
 
 
-def test_a_flood_is_cut_and_can_be_stopped(browser: Browser, playground: str) -> None:
-    program = "while True:\n    print('x' * 1000)"
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        ("if True\n    pass", ['  File "program 1", line 1', "SyntaxError: expected ':'"]),
+        ("raise KeyboardInterrupt", ['  File "program 1", line 1', "KeyboardInterrupt"]),
+        ("import sys\nsys.exit('done')", ["done", "done"]),
+    ],
+)
+def test_an_exception_is_shown_as_python_shows_it(
+    browser: Browser, playground: str, program: str, printed: list[str]
+) -> None:
+    """Without our own frames."""
+    found = ran_shared(browser, program)
+    lines = found["printed"].splitlines()
+    assert found["status"] == "The program raised an exception."
+    files = [line for line in lines if line.startswith("  File")] or lines[:1]
+    assert [files[-1].removesuffix(", in <module>"), lines[-1]] == printed
+
+
+def test_each_edited_program_gets_a_fresh_python_that_is_loaded_once(
+    browser: Browser, playground: str
+) -> None:
+    """Python is loaded once for a page."""
+    for number in range(3):
+        assert ran_shared(browser, f"print({number})")["printed"] == f"{number}\n"
+    loaded = "performance.getEntriesByType('resource').map((each) => each.name.split('/').at(-1))"
+    parts = [each for each in browser.run(loaded) if each.endswith((".wasm", ".zip"))]
+    assert sorted(parts) == ["pyodide.asm.wasm", "python_stdlib.zip", "sources.zip"]
+
+
+@pytest.mark.parametrize("program", ["print('x' * 1000)", "print(end='')", "print()"])
+def test_a_flood_is_cut_and_can_be_stopped(browser: Browser, playground: str, program: str) -> None:
+    program = f"while True:\n    {program}"
     browser.run(f"location.hash = {linked(program)!r}")
     browser.until("document.querySelector('textarea').value.includes('while')")
     browser.run(f"{BARS}[0].querySelector('button').click()")

@@ -21,10 +21,11 @@ let index;
 globalThis.setSearchIndex = (data) => { index = Search.read(data); };
 const { script, queries } = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 (0, eval)(script);
-console.log(JSON.stringify(queries.map((query) => Search.search(query, index))));
+console.log(JSON.stringify(queries.map((query) => Search.search(query, index).results)));
 """
 LANGUAGES = ("en", "zh-cn")
 QUERIES = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
+SECTIONS = QUERIES.pop("sections")
 SHOWN = 3  # results that a reader looks at
 RIGHT = 0.9  # of the queries, those that the first result answers
 LINKS = "[...document.querySelectorAll('#search-results a')].map((each) => each.href)"
@@ -55,6 +56,17 @@ def test_the_first_results_answer_what_people_ask(site: Path, folder: str) -> No
     }
     assert {query: rank for query, rank in ranks.items() if rank >= SHOWN} == {}
     assert [*ranks.values()].count(0) >= RIGHT * len(ranks)
+
+
+@pytest.mark.needs("node")
+@pytest.mark.parametrize("folder", LANGUAGES)
+def test_a_symptom_leads_to_its_section(site: Path, folder: str) -> None:
+    """In the words of a reader, as one word or two, with its module, or mistyped."""
+    index = (site / folder / "search-index.js").read_text("utf-8")
+    results = found(index, [*SECTIONS[folder]])
+    firsts = {query: pages[0] for query, pages in zip(SECTIONS[folder], results, strict=True)}
+    places = {query: f"{each['page']}#{each['anchor']}" for query, each in firsts.items()}
+    assert places == SECTIONS[folder]
 
 
 def test_a_page_that_sphinx_no_longer_has_is_not_found(tmp_path: Path) -> None:
@@ -100,6 +112,17 @@ def test_the_page_says_if_there_is_nothing(
     browser: Browser, address: str, folder: str, query: str, said: str
 ) -> None:
     assert search(browser, address, folder, query) == []
+    assert said in browser.run(SUMMARY)
+
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize(
+    ("folder", "said"), [("en", "Results for: uvicorn."), ("zh-cn", "“uvicorn”")]
+)
+def test_a_word_that_no_page_has_is_taken_for_the_nearest(
+    browser: Browser, address: str, folder: str, said: str
+) -> None:
+    assert search(browser, address, folder, "uvicron")[0] == "uvicorn.html"
     assert said in browser.run(SUMMARY)
 
 

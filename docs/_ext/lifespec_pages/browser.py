@@ -10,7 +10,7 @@ from contextlib import redirect_stderr
 from unittest.mock import patch
 
 from lifespec_pages.block import Block
-from lifespec_pages.runner import BlockFailed, OutputDiffers
+from lifespec_pages.runner import OutputDiffers
 from lifespec_pages.runner import run as run_block
 from lifespec_pages.sandbox import Namespace
 
@@ -44,21 +44,24 @@ def run(programs: str, send: Callable[[str], object]) -> str:
             output.send = errors.send = send if number == len(rows) else str
             block = Block(name, 1, "program", source, classes=classes, output=row["output"])
             try:
+                compile(source, name, "exec", dont_inherit=True)
                 run_block(block, namespace)
-            except BlockFailed as failed:
-                same, cause = False, failed.__cause__
-                if not isinstance(failed, OutputDiffers):
-                    error = _traceback(cause) if cause else f"{failed}\n"
+            except OutputDiffers:
+                same = False
+            except BaseException as failed:
+                same, error = False, _traceback(failed.__cause__ or failed)
         namespace.close()
     asyncio._set_running_loop(loop)  # noqa: SLF001
-    return json.dumps({"same": same, "error": error, "above": above})
+    return json.dumps({"same": same, "error": "" if above else error, "above": above})
 
 
 def _traceback(error: BaseException) -> str:
-    """Return a traceback with the frames of the page's programs alone."""
+    """Return what Python prints of an exception, with the frames of the page's programs alone."""
+    if isinstance(error, SystemExit):
+        return "" if isinstance(error.code, int | None) else f"{error.code}\n"
     found = [traceback.TracebackException.from_exception(error)]
     for each in found:  # which grows
         each.stack[:] = [frame for frame in each.stack if frame.filename.startswith(NAME)]
         linked = (each.__cause__, each.__context__, *(each.exceptions or ()))
         found.extend(link for link in linked if link)
-    return "".join(found[0].format())
+    return "".join(found[0].format() if found[0].stack else found[0].format_exception_only())

@@ -5,7 +5,9 @@
 const START = 60_000; // milliseconds without news from a Python that starts
 const LIMIT = 20_000; // milliseconds for a program with those above it
 const MOST = 30_000; // characters that are drawn
+const SHORT = 500; // milliseconds: a cache gives all that Python needs in less
 const FRAGMENT = "#code=";
+const LONGEST = 200_000; // characters of a link
 const words = JSON.parse(document.querySelector("script[data-words]").dataset.words);
 const here = (name) => new URL(name, import.meta.url).href;
 // A worker has the policy of its own address, which a host without headers does not give. One from
@@ -14,56 +16,98 @@ const address = URL.createObjectURL(
   new Blob([`import ${JSON.stringify(here("worker.js"))};`], {type: "text/javascript"}));
 const programs = []; // of this page, in its order
 let running = null; // the program that runs
-let manifest = null; // what is loaded, and how many bytes that is
+let manifest = null; // the version of Python, and how many bytes are loaded
+let parts = null; // a promise of what each worker needs: it is loaded once for a page
+let progress = () => {};
 let agreed = !navigator.connection?.saveData;
-let worker = null;
+let worker = null; // that runs the next program
+let reserve = null; // the one after it
 
 const fill = (text, ...values) => values.reduce((rest, value) => rest.replace("%s", () => value), text);
 const megabytes = (bytes) => Math.round(bytes / 1e6);
 
-class Ended extends Error {} // by the reader, or by the limit
-
-/** A call of the worker: its parts are given to `take`; `end` ends it with its program. */
+/** A call of the worker: its parts are given to `take`; `end` ends it with its program, and says why. */
 class Call {
-  constructor(request, take) {
+  constructor(programs, take) {
     // What has been ended, or was never there, does not answer: only the token of this call counts.
     const token = Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join("");
-    worker ??= newWorker();
+    parts ??= load();
     this.answer = new Promise((resolve, reject) => {
-      this.end = (error) => {
+      this.end = (sentence = words.unloaded) => {
+        this.over = true;
         replaceWorker();
-        reject(error);
+        reject(sentence);
       };
-      worker.onerror = (event) => this.end(new Error(String(event.message || "")));
-      worker.onmessage = ({data}) => {
-        if (data?.token !== token) return;
-        this.wait(data.begins || this.begun ? LIMIT : START, data.begins);
-        if ("failed" in data) this.end(new Error(String(data.failed)));
-        else if ("same" in data) resolve(data);
-        else take(data);
+      const fail = (error) => this.end(error ? fill(words.failed, String(error)) : words.unloaded);
+      const begin = (loaded) => {
+        if (this.over) return;
+        worker ??= newWorker(loaded);
+        worker.onerror = (event) => fail(event.message);
+        worker.onmessage = ({data}) => {
+          if (data?.token !== token) return;
+          if (data.begins) this.wait(LIMIT, fill(words.slow, LIMIT / 1000));
+          if ("failed" in data) fail(data.failed);
+          else if ("same" in data) resolve(data);
+          else take(data);
+        };
+        this.wait(START);
+        worker.postMessage({token, programs});
       };
+      parts.then(begin, () => {
+        parts = null;
+        this.end();
+      });
     }).finally(() => clearTimeout(this.timer));
-    this.wait(START);
-    worker.postMessage({token, manifest, ...request});
   }
 
-  // The limit counts from the moment when the programs begin.
-  wait(limit, begins = false) {
-    if (this.begun) return;
-    this.begun = begins;
+  wait(limit, sentence) {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.end(begins ? new Ended(fill(words.slow, limit / 1000)) : new Error("")), limit);
+    this.timer = setTimeout(() => this.end(sentence), limit);
   }
 }
 
 // The next program gets a fresh worker; its Python starts before it is needed.
 function replaceWorker() {
   worker?.terminate();
-  worker = newWorker();
-  worker.postMessage({manifest});
+  worker = reserve;
+  reserve = null;
+  parts?.then(async (loaded) => {
+    worker ??= newWorker(loaded);
+    await worker.started;
+    reserve ??= newWorker(loaded);
+  }, () => {});
 }
 
-const newWorker = () => new Worker(address, {type: "module"});
+// It answers first when its Python has started.
+function newWorker(loaded) {
+  const made = new Worker(address, {type: "module"});
+  made.started = new Promise((resolve) => made.addEventListener("message", resolve, {once: true}));
+  made.addEventListener("error", () => { if (worker === made) worker = null; });
+  made.postMessage({parts: loaded});
+  return made;
+}
+
+async function load() {
+  const began = performance.now();
+  let bytes = 0;
+  const transform = (part, onward) => {
+    bytes += part.length;
+    if (performance.now() - began > SHORT) progress(bytes);
+    onward.enqueue(part);
+  };
+  const counted = async (name, how) => {
+    const response = await fetch(here(name), how);
+    if (!response.ok) throw new Error(response.url);
+    return new Response(response.body.pipeThrough(new TransformStream({transform})), {headers: response.headers});
+  };
+  const runtime = `pyodide-${manifest.version}/`;
+  const [python, library, sources] = await Promise.all([
+    WebAssembly.compileStreaming(counted(`${runtime}pyodide.asm.wasm`)),
+    counted(`${runtime}python_stdlib.zip`).then((response) => response.blob()),
+    counted("sources.zip", {cache: "no-cache"}).then((response) => response.blob()),
+  ]);
+  return {...manifest, python, library, sources};
+}
 
 /** A program: its block and output on the page, its buttons, and what it printed here. */
 class Program {
@@ -74,14 +118,15 @@ class Program {
     this.runButton = button(words.run, () => this.press());
     this.editButton = button(words.edit, () => (this.editor ? this.reset() : this.edit()));
     this.status = element("span", {role: "status"});
-    this.bar = element("div", {className: "live-bar", role: "group", ariaLabel: titleOf(block)},
+    const title = block.closest("section").querySelector("h1, h2, h3").firstChild.textContent;
+    this.bar = element("div", {className: "live-bar", role: "group", ariaLabel: title},
       this.runButton, this.editButton, this.status);
     this.result = element("pre", {className: "live-result", hidden: true, tabIndex: 0, role: "group", ariaLabel: words.output});
     (this.output ?? block).after(this.bar, this.result);
   }
 
   press() {
-    if (running === this) this.call?.end(new Ended(words.stopped));
+    if (running === this) this.call?.end(words.stopped);
     else if (!running) this.run();
   }
 
@@ -91,48 +136,50 @@ class Program {
     this.text = "";
     this.draw("");
     this.output?.classList.remove("live-same");
-    this.status.textContent = words.running;
+    this.say(words.starting);
     try {
       if (await this.loads()) this.took(await this.ask());
-    } catch (error) {
+    } catch (sentence) {
       this.draw(this.text);
-      const sentence = error.message ? fill(words.failed, error.message) : words.unloaded;
-      this.status.textContent = error instanceof Ended ? error.message : sentence;
+      this.say(String(sentence));
     } finally {
       running = this.call = null;
       showRunning();
     }
   }
 
+  say(sentence) {
+    this.status.textContent = sentence;
+  }
+
   // If the browser saves data, the first press only shows the size of the download.
   async loads() {
     if (!manifest) {
       const response = await fetch(here("manifest.json"), {cache: "no-cache"}).catch(() => null);
-      if (!response?.ok) throw new Error("");
+      if (!response?.ok) throw words.unloaded;
       manifest = await response.json();
     }
     if (agreed) return true;
     agreed = true;
-    this.status.textContent = fill(words.agree, megabytes(manifest.size));
+    this.say(fill(words.agree, megabytes(manifest.size)));
     return false;
   }
 
   ask() {
     const above = programs.slice(0, programs.indexOf(this) + 1);
-    const request = {programs: above.map((each) => each.request())};
     this.edited = above.some((each) => each.editor);
-    this.call = new Call(request, ({loaded, begins, text}) => {
-      if (text !== undefined) this.text = `${this.text}${text}`.slice(0, MOST);
-      else if (begins) this.status.textContent = words.running;
-      else this.status.textContent = fill(words.loading, megabytes(loaded), megabytes(manifest.size));
+    progress = (bytes) => {
+      if (running === this) this.say(fill(words.loading, megabytes(bytes), megabytes(manifest.size)));
+    };
+    const asked = above.map(({editor, output, source, block}) => ({
+      source: editor?.value ?? source, output: (!editor && output?.querySelector("pre").textContent) || null,
+      classes: [...block.classList],
+    }));
+    this.call = new Call(asked, ({begins, text}) => {
+      if (begins) this.say(words.running);
+      else this.text = `${this.text}${text}`.slice(0, MOST);
     });
     return this.call.answer;
-  }
-
-  request() {
-    const {editor, output, block} = this;
-    const shown = editor ? null : output?.querySelector("pre").textContent ?? null;
-    return {source: editor?.value ?? this.source, output: shown, classes: [...block.classList]};
   }
 
   took({same, error, above}) {
@@ -140,13 +187,14 @@ class Program {
     if (this.edited || same !== true) replaceWorker();
     if (same === true && !this.edited) {
       this.output?.classList.add("live-same");
-      this.status.textContent = this.output ? words.same : words.silent;
+      this.say(this.output ? words.same : words.quiet);
       return;
     }
     this.draw(text);
-    if (above) this.status.textContent = fill(words.above, String(above).slice(0, 200));
-    else if (error) this.status.textContent = words.raised;
-    else this.status.textContent = this.edited ? (text ? words.edited : words.silent) : words.different;
+    if (above) this.say(fill(words.above, String(above).slice(0, 200)));
+    else if (error) this.say(words.raised);
+    else this.say(this.edited ? (text ? words.edited : words.silent) : words.different);
+    if (text) this.result.scrollIntoView({block: "nearest"});
   }
 
   draw(text) {
@@ -181,7 +229,7 @@ class Program {
   show(edited) {
     for (const each of [this.block, this.output]) each?.classList.toggle("live-hidden", edited);
     this.editButton.textContent = edited ? words.reset : words.edit;
-    this.status.textContent = "";
+    this.say("");
     this.draw("");
   }
 }
@@ -190,32 +238,47 @@ class Program {
 class Shared extends Program {
   constructor(block) {
     super(block);
-    this.editButton.after(button(words.share, () => this.share()));
+    this.editButton.before(button(words.share, () => this.share()));
     this.open();
-    addEventListener("hashchange", () => this.open());
+    addEventListener("hashchange", () => location.hash.startsWith(FRAGMENT) && this.open());
   }
 
   // A program from a link does not run before the reader says so.
   open() {
     const source = unpacked(location.hash);
-    if (this.editor) this.editor.remove();
+    this.editor?.remove();
     this.edit(source ?? this.source);
     this.editor.blur();
+    if (source === null) this.say(words.damaged);
+    this.editor.addEventListener("input", () => {
+      clearTimeout(this.saving);
+      this.saving = setTimeout(() => this.save(), SHORT);
+    });
+    this.editor.addEventListener("change", () => this.save()); // before a link is followed
   }
 
+  // The address has the program, so that it is still here after a reload and in the other language.
+  save() {
+    clearTimeout(this.saving);
+    const source = this.editor.value.trimEnd();
+    const fragment = source === this.source ? "" : FRAGMENT + packed(source);
+    this.long = fragment.length > LONGEST;
+    if (!this.long) history.replaceState(null, "", location.pathname + location.search + fragment);
+  }
+
+  // It can be undone.
   reset() {
-    history.replaceState(null, "", location.pathname);
-    this.open();
+    this.show(true);
+    this.editor.focus({preventScroll: true});
+    this.editor.select();
+    document.execCommand("insertText", false, `${this.source}\n`);
+    this.editor.setSelectionRange(0, 0);
   }
 
   async share() {
-    history.replaceState(null, "", FRAGMENT + packed(this.editor.value.trimEnd()));
-    try {
-      await navigator.clipboard.writeText(location.href);
-      this.status.textContent = words.shared;
-    } catch {
-      this.status.textContent = words.address;
-    }
+    this.save();
+    const copied = !this.long && await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    this.say(this.long ? words.long : copied ? words.shared : words.address);
   }
 }
 
@@ -234,31 +297,29 @@ function indent(editor) {
   document.execCommand("insertText", false, `\n${line.match(/^ */)[0]}${deeper}`); // can be undone
 }
 
+// A program in a link: a checksum of its bytes, and the bytes.
 function packed(text) {
-  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join("");
-  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  const bytes = new TextEncoder().encode(text);
+  const letters = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return `${checksum(bytes)}.${letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
+const checksum = (bytes) => bytes.reduce((sum, byte) => (Math.imul(sum, 31) + byte) >>> 0, 0).toString(36);
+
+// The program, undefined if there is none, or null if the link was cut; what follows a link in a
+// sentence does no harm.
 function unpacked(hash) {
-  if (!hash.startsWith(FRAGMENT)) return null;
+  if (!hash.startsWith(FRAGMENT)) return undefined;
+  const [, sum, letters] = hash.slice(0, LONGEST + 1).match(/^#code=([a-z\d]+)\.([\w-]+)/) ?? [];
   try {
-    const bytes = atob(hash.slice(FRAGMENT.length).replaceAll("-", "+").replaceAll("_", "/"));
-    return new TextDecoder("utf-8", {fatal: true}).decode(Uint8Array.from(bytes, (each) => each.charCodeAt(0)));
+    const bytes = Uint8Array.from(atob(letters.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
+    return checksum(bytes) === sum ? new TextDecoder("utf-8", {fatal: true}).decode(bytes) : null;
   } catch {
-    return null; // the link was cut
+    return null;
   }
 }
 
-// The title of the section: the programs of a page have the same buttons.
-function titleOf(block) {
-  return block.closest("section").querySelector("h1, h2, h3").firstChild.textContent;
-}
-
-function button(label, press) {
-  const made = element("button", {type: "button"}, label);
-  made.addEventListener("click", press);
-  return made;
-}
+const button = (label, onclick) => element("button", {type: "button", onclick}, label);
 
 function element(name, properties, ...children) {
   const made = Object.assign(document.createElement(name), properties);
@@ -267,8 +328,5 @@ function element(name, properties, ...children) {
 }
 
 // A page from a file has no worker.
-if (location.protocol !== "file:") {
-  for (const block of document.querySelectorAll(".runs-here")) {
-    programs.push(new (block.matches(".playground") ? Shared : Program)(block));
-  }
-}
+const blocks = location.protocol === "file:" ? [] : document.querySelectorAll(".runs-here");
+for (const block of blocks) programs.push(new (block.matches(".playground") ? Shared : Program)(block));
