@@ -14,6 +14,7 @@ assert plugin  # is loaded here: a run inside of a test shares our modules
 
 EXT = Path(__file__).resolve().parents[2] / "docs" / "_ext"
 CONFTEST = f"import sys\nsys.path.insert(0, {str(EXT)!r})\nfrom lifespec_pages.plugin import *\n"
+PROCESSES = ("-p", "xdist", "-p", "pytest_timeout", "-n", "2")
 Run = Callable[..., pytest.RunResult]
 
 
@@ -21,14 +22,14 @@ Run = Callable[..., pytest.RunResult]
 def run_page(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Return a function that runs pytest on a page."""
     monkeypatch.delenv("LIFESPEC_ALLOW_NO_SKIP", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # each run would import them anew
     docs = pytester.path / "docs"
     docs.mkdir()
     (docs / "conftest.py").write_text(CONFTEST)
 
     def run(text: str, *options: str, name: str = "page.md", only: str = "") -> pytest.RunResult:
         (docs / name).write_text(text)
-        plugins = ("-p", "no:lifespec", "-p", "no:anyio", "-p", "no:asyncio")
-        return pytester.runpytest_inprocess(f"docs/{name}{only}", "-Werror", *plugins, *options)
+        return pytester.runpytest_inprocess(f"docs/{name}{only}", "-Werror", *options)
 
     return run
 
@@ -152,7 +153,7 @@ def test_checks_of_restructured_text_run(run: Run) -> None:
     assert "docs/page.rst:10: what stands above" in output_of(result)
 
 
-@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "two processes"])
+@pytest.mark.parametrize("options", [(), PROCESSES], ids=["one process", "two processes"])
 def test_new_outputs_are_written_and_checks_are_not(
     run: Run, pytester: pytest.Pytester, options: tuple[str, ...]
 ) -> None:

@@ -19,7 +19,7 @@ pytest_plugins = ("pytester",)
 
 ROOT = Path(__file__).parents[2]
 PLUGIN = ("-p", "no:lifespec", "-p", plugin.__name__)  # whether or not the entry point is installed
-QUIET = tuple(f"-pno:{name}" for name in ("cacheprovider", "cov", "timeout", "randomly"))
+QUIET = tuple(f"-pno:{name}" for name in ("cacheprovider", "cov", "faker", "timeout", "xdist"))
 LOOP = "-oasyncio_default_fixture_loop_scope=function"
 SHOP = """
     import asyncio
