@@ -1,84 +1,194 @@
-"""Every program of a guide passes `lifespec check app --strict`; test_served starts them."""
+"""Programs of the guides are run as people run them: by each server, and by `lifespec check app`.
+
+Each starts, answers a request, prints what it prints, reaches the end of its lifespan function, and
+ends at a signal. The page says what a program does not promise: FAILS has that sentence, and the
+words that each server logs instead, or the status of its answer.
+"""
 
 import ast
 import re
+import shutil
+import signal
+import sqlite3
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from published import ROOT
+from serving import Program, requested
 
-from lifespec import cli
-from lifespec_pages.block import Block
+import loopback
 from lifespec_pages.page import blocks
 
 # captions of docs/index.md
 GUIDES = "Get started", "Applications", "Operation", "Tests", "Servers and middleware"
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
 ENTRY = re.compile(r"^(?:.*<)?([\w-]+)>?$", re.MULTILINE)
+PROGRAM = re.compile(
+    r"^```(python|\{shown\} programs/(recipes/\w+\.py))\n.*?^```$", re.MULTILINE | re.DOTALL
+)
+ROUTE = re.compile(r'(?:Route|\.get)\("(/[^"{]*)["{]')
+BIN = Path(sys.executable).parent
+CHECK = f"{BIN}/lifespec check app --strict --timeout 10 {{name}}:app"
+SERVERS = {
+    "uvicorn": ("uvicorn {name}:app --port {port}", signal.SIGINT),
+    "fastapi run": ("fastapi run {name}.py --host 127.0.0.1 --port {port}", signal.SIGTERM),
+    "hypercorn": ("hypercorn {name}:app --bind 127.0.0.1:{port}", signal.SIGTERM),
+    "granian": ("granian --interface asgi {name}:app --port {port}", signal.SIGINT),
+    "gunicorn": (
+        "gunicorn {name}:app --worker-class asgi --no-control-socket --bind 127.0.0.1:{port}",
+        signal.SIGTERM,
+    ),
+}
+PATIENCE = 60.0  # seconds; nothing takes ten
+ENVIRONMENT = {
+    "PYTHONUNBUFFERED": "1",
+    "DATABASE": "sqlite+aiosqlite:///it.db",  # which is there
+    "PRICES": "http://127.0.0.1:9",  # where nobody listens
+    "REDIS": "redis://127.0.0.1:9",
+    "PATIENCE": "1",
+}
+FAILS = {
+    "The server does not start, and most servers log the message of the failure": "to db-1:5432",
+    "an exception that you do not catch starts the server without the pool": "no http here",
+    "This application raises an exception at shutdown": "no http here",
+    "The application does not call the other service at startup": "500",
+    "This program tries again for a limited time": "no redis after 1.0 s: Error",
+    "returns without an answer to `lifespan.shutdown`": "NotImplementedError: http",
+}
 
 
-def guides() -> list[str]:
+class App(NamedTuple):
+    """A program with an application, as module `name`; `about` is what its page says around it."""
+
+    place: str
+    name: str
+    source: str
+    files: dict[str, str]
+    about: str
+    fragment: bool
+
+
+def guides() -> list[Path]:
     """Return the files of the guides, by the captions of the index, and of the README."""
     found = ["index"]
     for tree in TREE.findall((ROOT / "docs/index.md").read_text("utf-8")):
         caption = re.search(r"^:caption: (.*)$", tree, re.MULTILINE)
         if caption and caption[1] in GUIDES:
             found += [name for name in ENTRY.findall(tree) if name != "self"]
-    return ["README.md", *(f"docs/{name}.md" for name in found)]
+    return [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in found)]
+
+
+def apps(page: Path) -> Iterator[App]:
+    """Yield the programs of a page that have an application."""
+    text, above, end = page.read_text("utf-8"), "", 0
+    found = {each.line: each for each in blocks(page, page.name)}
+    for fence in PROGRAM.finditer(text):
+        after = text[fence.end() :].partition("\n## ")[0].partition("```python")[0]
+        about, end = text[end : fence.start()] + after, fence.end()
+        line = text.count("\n", 0, fence.start()) + 2
+        if fence[2]:
+            path, classes, files = ROOT / "docs/programs" / fence[2], (), {}
+            name, source = path.stem, path.read_text("utf-8")
+        elif line in found:
+            block, name = found[line], f"program_{line}"
+            source, classes, files = block.source, block.classes, dict(block.files)
+        else:
+            continue
+        fragment = "fragment" in classes
+        starts = "import uvicorn" in source or (fragment and ".run(main" in source)
+        if starts or not (app := served(source)):
+            continue  # a server of its own, or no application
+        if fragment and "real" not in classes:
+            app = f"{above}\n{app}"  # its lines replace some of the program above
+        elif not fence[2]:
+            above = app
+        yield App(f"{page.name}:{line}", name, app, files, about, fragment or bool(fence[2]))
 
 
 def served(source: str) -> str:
     """Return a program without what runs it, such as `asyncio.run(main())`; "" without `app`."""
-    body = [node for node in ast.parse(source).body if not _runs(node)]
-    return ast.unparse(ast.Module(body, [])) if any(map(_defines_app, body)) else ""
+    body = [each for each in ast.parse(source).body if ".run(" not in ast.unparse(each)[:20]]
+    defined = {getattr(each, "name", ast.unparse(each)).partition(" = ")[0] for each in body}
+    return ast.unparse(ast.Module(body, [])) if "app" in defined else ""
 
 
-def _defines_app(node: ast.stmt) -> bool:
-    if isinstance(node, ast.Assign):
-        return any(isinstance(each, ast.Name) and each.id == "app" for each in node.targets)
-    return getattr(node, "name", "") == "app"
+def marked(source: str) -> tuple[str, set[str]]:
+    """Let lifespan functions print that they came to their end; return all that is printed."""
+    tree = ast.parse(source)
+    for each in ast.walk(tree):
+        if isinstance(each, ast.AsyncFunctionDef) and "contextmanager" in ast.unparse(each)[:99]:
+            each.body += ast.parse(f"print('{each.name} is over')").body
+    text = ast.unparse(tree)
+    return text, {*re.findall(r"^ +print\('([^'{]+)'\)$", text, re.MULTILINE)}
 
 
-def _runs(node: ast.stmt) -> bool:
-    match node:
-        case ast.Expr(ast.Call(ast.Attribute(ast.Name(), "run"))):
-            return True
-    return False
+APPS = [each for page in guides() if page.exists() for each in apps(page)]
 
 
-PROGRAMS = [
-    block
-    for file in guides()
-    if (ROOT / file).exists()  # an API page is in reStructuredText
-    for block in blocks(ROOT / file, file)
-    if block.kind in ("program", "process") and block.language == "python"
-    if "fragment" not in block.classes and served(block.source)
-]
-each_program = pytest.mark.parametrize(
-    "program", PROGRAMS, ids=lambda block: f"{block.page}:{block.line}"
-)
-
-
-def test_the_guides_and_the_readme_have_programs() -> None:
-    names = {Path(program.page).stem for program in PROGRAMS}
-    assert names >= {"README", "tutorial", "share-state", "several-workers"}
-
-
-@pytest.fixture
-def target(program: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Write a program and its modules into a folder of their own; return what to serve."""
-    name = f"{Path(program.page).stem.replace('-', '_')}_{program.line}"
-    for file, text in [*program.files, (f"{name}.py", served(program.source))]:
-        (tmp_path / file).write_text(text, encoding="utf-8")
-        monkeypatch.delitem(sys.modules, Path(file).stem, raising=False)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    return f"{name}:app"
+def test_the_guides_have_programs_and_the_sentences_of_those_that_fail() -> None:
+    pages = {app.place.partition(".")[0] for app in APPS}
+    assert pages >= {"README", "tutorial", "share-state", "several-workers", "recipes"}
+    assert [each for each in FAILS if not any(each in app.about for app in APPS)] == []
 
 
 @pytest.mark.slow
-@each_program
-def test_it_passes_the_check(target: str, capfd: pytest.CaptureFixture[str]) -> None:
-    status = cli.main(["check", "app", "--strict", "--timeout", "10", target])
-    assert status == 0, capfd.readouterr().out
+@pytest.mark.parametrize("app", APPS, ids=lambda app: app.place)
+def test_each_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Path) -> None:
+    source, printed = marked(app.source)
+    reasons = [FAILS[each] for each in sorted(FAILS, key=app.about.find) if each in app.about]
+    found, running = {}, {}
+    with ExitStack() as stack:
+        for server, (command, _) in SERVERS.items():
+            if server == "fastapi run" and "FastAPI(" not in source:
+                continue
+            folder, port = tmp_path / server, loopback.free_port()
+            prepare(folder, {**app.files, f"{app.name}.py": source})
+            words = f"{BIN}/{command}".format(name=app.name, port=port).split()
+            running[server] = stack.enter_context(Program(words, folder, **ENVIRONMENT)), port
+        if not app.fragment:
+            check = Program(CHECK.format(name=app.name).split(), folder, **ENVIRONMENT)
+            if stack.enter_context(check).wait(PATIENCE) != 0:
+                found["check"] = check.lines
+        for server, (program, port) in running.items():
+            if not answers(program, port, source, reasons[:1]):
+                found[f"{server}: no answer"] = program.lines
+            program.process.send_signal(SERVERS[server][1])
+        for server, (program, _) in running.items():
+            if program.wait(PATIENCE) is None:
+                found[f"{server}: no end"] = program.lines
+            program.reader.join(PATIENCE)
+            missing = set() if reasons else printed - {*program.lines}
+            found |= {f"{server}: not printed: {each}": program.lines for each in missing}
+    assert found == {}
+
+
+def prepare(folder: Path, files: dict[str, str]) -> None:
+    """Write what a program needs."""
+    shutil.copytree(ROOT / "docs/programs/recipes", folder)
+    for name, text in files.items():
+        (folder / name).write_text(text, "utf-8")
+    if "create.py" in files:
+        subprocess.run([sys.executable, "create.py"], cwd=folder, check=True)
+    with closing(sqlite3.connect(folder / "it.db")) as database:
+        database.execute("CREATE TABLE stock AS SELECT 12 AS number")
+        database.commit()
+
+
+def answers(program: Program, port: int, source: str, reasons: list[str]) -> bool:
+    """Send requests until one is answered without an error, or until a reason is logged."""
+    path, end = (ROUTE.search(source) or ("", "/"))[1], time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        with ExitStack() as opened:
+            status = requested(port, path, opened)
+        if reasons and reasons[0] in "\n".join([*program.lines, str(status)]):
+            return True
+        if not reasons and (0 < status < 500 or program.over):
+            return not program.over
+        time.sleep(0.05)
+    return False
