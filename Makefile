@@ -19,7 +19,8 @@ help:  ## list the commands
 
 docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/index.html
 	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
-	@cp docs/_root/index.html site; touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
+	@cp docs/_root/index.html site; sed 's|href="./"|href="$(or $(LIFESPEC_BASE_URL:/=),.)/"|' docs/_root/404.html >site/404.html
+	@touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
 	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package site/live)
 # pages that have not changed are read again after a change of the programs that draw them
 build/doctrees$(LIVE)/begun: .venv/complete $(shell find docs/_ext -name '*.py')

@@ -56,7 +56,9 @@ def test_a_release_has_the_version_of_its_tag() -> None:
 def test_the_first_page_of_all_versions_leads_to_the_stable_one(tmp_path: Path) -> None:
     for folder, items in ("latest", 1), ("stable", 2):
         (tmp_path / folder).mkdir()
+        (tmp_path / folder / "404.html").write_text(folder)
         subprocess.run(["sh", ".ci/release", "first-page", str(tmp_path)], check=True, cwd=ROOT)
         page = (tmp_path / "index.html").read_text("utf-8")
         assert f'content="0; url={folder}/index.html"' in page
         assert page.count('<li><a href="') == items
+        assert (tmp_path / "404.html").read_text() == folder

@@ -203,7 +203,7 @@ const Search = (() => {
     const places = [...query.words.values()].map(({ typed }) => line.toLowerCase().indexOf(typed));
     const first = Math.min(...places.filter((at) => at >= 0)); // Infinity if there is none
     const start = first > LONG / 2 && first < line.length ? line.lastIndexOf(" ", first - LONG / 4) + 1 : 0;
-    return (start && "…") + line.slice(start, start + LONG) + (line.length > start + LONG ? "…" : "");
+    return (start ? "…" : "") + line.slice(start, start + LONG) + (line.length > start + LONG ? "…" : "");
   };
   return { read, search };
 })();
@@ -227,8 +227,8 @@ if (typeof document !== "undefined") {
     const { results, guessed } = index && query() ? Search.search(query(), index) : { results: [], guessed: [] };
     list.replaceChildren(...results.map(item));
     const { found, near, nothing, empty } = form.dataset;
-    const guess = guessed.length ? `${near.replace("%s", guessed.join(", "))} ` : "";
-    const summary = guess + (results.length ? found.replace("%s", results.length) : nothing);
+    const sentence = guessed.length ? near.replace("%s", guessed.join(", ")) : results.length ? found : nothing;
+    const summary = sentence.replace("%s", results.length);
     document.getElementById("search-summary").textContent = query() ? summary : empty;
   };
   // The address holds the query, so that it can be passed on; the other language takes it over.

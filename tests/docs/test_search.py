@@ -67,6 +67,10 @@ def test_a_symptom_leads_to_its_section(site: Path, folder: str) -> None:
     firsts = {query: pages[0] for query, pages in zip(SECTIONS[folder], results, strict=True)}
     places = {query: f"{each['page']}#{each['anchor']}" for query, each in firsts.items()}
     assert places == SECTIONS[folder]
+    excerpts = [each["text"].strip("…") for pages in results for each in pages]
+    assert [
+        text for text in excerpts if json.dumps(text, ensure_ascii=False)[1:-1] not in index
+    ] == []
 
 
 def test_a_page_that_sphinx_no_longer_has_is_not_found(tmp_path: Path) -> None:
@@ -117,7 +121,7 @@ def test_the_page_says_if_there_is_nothing(
 
 @pytest.mark.needs("chromium")
 @pytest.mark.parametrize(
-    ("folder", "said"), [("en", "Results for: uvicorn."), ("zh-cn", "“uvicorn”")]
+    ("folder", "said"), [("en", "Pages found for “uvicorn”: "), ("zh-cn", "“uvicorn”")]
 )
 def test_a_word_that_no_page_has_is_taken_for_the_nearest(
     browser: Browser, address: str, folder: str, said: str

@@ -206,6 +206,28 @@ def test_the_first_page_leads_to_a_language(browser: Browser, site: Path) -> Non
     assert [link["href"] for link in page.find_all("a")] == ["en/index.html", "zh-cn/index.html"]
 
 
+@looked_at
+def test_an_address_without_a_page_leads_to_the_search(
+    browser: Browser, address: str, site: Path
+) -> None:
+    """At any depth, if the site was told where it stands, and without a word to another host."""
+    page = (site / "404.html").read_text("utf-8")
+    missing = site / "en" / "none.html"
+    missing.write_text(page.replace('<base href="./">', f'<base href="{address}/">'), "utf-8")
+    for language, said in ("en", "Pages found"), ("zh-cn", "找到"):
+        browser.open(f"{address}/en/none.html")
+        browser.run(f"""
+            const form = document.querySelector("form[action^={language}]");
+            form.q.value = "uvicorn";
+            form.requestSubmit();
+        """)
+        browser.until(f"location.pathname.endsWith('/{language}/search.html')")
+        browser.until(f"document.querySelector('#search-summary')?.textContent.includes({said!r})")
+    links = BeautifulSoup(page, "html.parser").select("a[href], link[href]")
+    assert [link["href"] for link in links if not (site / str(link["href"])).exists()] == []
+    missing.unlink()
+
+
 def test_each_link_of_the_site_leads_somewhere(site: Path, pages: dict[str, BeautifulSoup]) -> None:
     ids = {name: {each["id"] for each in page.select("[id]")} for name, page in pages.items()}
     dead = []
