@@ -1,6 +1,5 @@
-"""What the pages say of uvicorn: signals, context variables, a program and the validator."""
+"""What the pages say of uvicorn: signals and context variables."""
 
-import re
 import signal
 import time
 from pathlib import Path
@@ -10,8 +9,6 @@ from serving import Program
 
 from loopback import answer, ended, until, uvicorn
 
-README = Path(__file__).parents[2] / "README.md"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 APP = """
 import asyncio
 import contextvars
@@ -66,16 +63,3 @@ def test_context_variables_under_uvicorn(tmp_path: Path) -> None:
     with served(tmp_path, "0") as server:
         assert answer(port(server)) == "nothing"
         assert "shutdown sees startup\n" in ended(server, signal.SIGTERM)
-
-
-def test_the_program_of_the_readme_under_uvicorn(tmp_path: Path) -> None:
-    """It starts before it serves, a request sees its state, and SIGTERM lets it shut down."""
-    (tmp_path / "page.py").write_text("\n".join(BLOCK.findall(README.read_text("utf-8"))))
-    with uvicorn(tmp_path, "page:app") as server:
-        assert answer(port(server)) == "3 connections"
-        assert "open the pool" in server.lines
-        assert "close the pool" not in server.lines
-        output = ended(server, signal.SIGTERM)
-    assert "close the pool\n" in output
-    assert "Application shutdown complete." in output
-    assert server.process.returncode == -signal.SIGTERM  # uvicorn raises what it caught
