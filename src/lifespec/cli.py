@@ -7,11 +7,13 @@ out raises Unchecked: a sentence on standard error, in the reader's language, an
 import argparse
 import contextlib
 import itertools
+import json
 import os
 import shutil
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from importlib import metadata, resources
 from pathlib import Path
@@ -35,8 +37,9 @@ from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.server.play import TIMEOUT
 from lifespec.conformance.server.process import SIGNALLED, leaving_none
 from lifespec.conformance.text import Words, render
-from lifespec.diagnosis.fact import fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
+from lifespec.watch import AFTER, Tell, attach, watch
 
 END = '\n"""\n'  # of the docstring of a module
 COPIES = {
@@ -101,6 +104,18 @@ def _parser() -> argparse.ArgumentParser:
         help="added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
     )
     _add_options(server, TIMEOUT, "slow", "workers")
+    says = "start a server's command, and say what its startup or shutdown waits for"
+    command = _command(commands, "watch", says, _watch)
+    command.add_argument("of", metavar="COMMAND", nargs="*", help="after --, any command")
+    says = "instead of COMMAND: a process that runs already (Python 3.14)"
+    command.add_argument("--pid", metavar="PID", type=int, help=says)
+    says = (
+        "seconds that startup or shutdown may last before anything is said (default: %(default)g)"
+    )
+    command.add_argument("--after", metavar="SECONDS", type=seconds, default=AFTER, help=says)
+    says = "also append what is said to FILE, a line of JSON each"
+    command.add_argument("--json", metavar="FILE", type=Path, help=says)
+    _add_language(command)
     says = "show a rule, its sources and the usual cause if it is broken"
     command = _command(commands, "explain", says, _explain)
     command.add_argument("rule", metavar="RULE", help="such as startup-sent")
@@ -200,6 +215,57 @@ def _check(arguments: argparse.Namespace) -> int:
         if path:
             _write(path, write(report, say), "w")
     return report.status
+
+
+def _watch(arguments: argparse.Namespace) -> int:
+    """Run a command, print what it waits for, and return its exit status."""
+    if WINDOWS:
+        raise Unchecked(fact("needs-posix"))
+    if bool(arguments.of) == bool(arguments.pid):
+        raise Unchecked(fact("no-command"))
+    if arguments.pid and not hasattr(sys, "remote_exec"):
+        raise Unchecked(fact("no-remote"))
+    if arguments.json:
+        _write(arguments.json, "", "a")
+    tell = _teller(arguments)
+    if arguments.pid:
+        try:
+            attach(arguments.pid, arguments.after, tell)
+        except (OSError, RuntimeError) as error:
+            raise Unchecked(fact("not-attached", pid=arguments.pid, error=str(error))) from None
+        return 0
+    program = arguments.of[0]
+    try:
+        return watch(arguments.of, arguments.after, tell)
+    except FileNotFoundError:
+        raise Unchecked(fact("no-program", program=program)) from None
+    except PermissionError as error:
+        why = fact("not-executable", program=program, error=error.strerror)
+        raise Unchecked(why) from None
+
+
+def _teller(arguments: argparse.Namespace) -> Tell:
+    """Return what prints what a command waits for, and writes it to a file."""
+    words, english = arguments.words, Words()
+
+    def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
+        if pid:
+            what = fact("watch-process", pid=pid, what=what)
+        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stderr.isatty() else WIDTH
+        first, *rest = explain.wrapped(words.say(what), width - 10)
+        lines = [f"lifespec: {first}", *(f"          {each}" for each in rest)]
+        lines += [f"            {words.say(each)}" for each in rows]
+        says = words.say(advice) if advice else ""
+        lines += [f"          {each}" for each in explain.wrapped(says, width - 10) if says]
+        sys.stderr.write("".join(f"{each}\n" for each in lines))
+        sys.stderr.flush()
+        if arguments.json:
+            row = {"time": round(time.time(), 3), "says": english.say(what), **what.data()}
+            row |= {"rows": [each.data() for each in rows]}
+            row |= {"advice": english.say(advice) if advice else None}
+            _write(arguments.json, f"{json.dumps(row, ensure_ascii=False)}\n", "a")
+
+    return tell
 
 
 @contextlib.contextmanager

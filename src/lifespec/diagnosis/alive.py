@@ -109,7 +109,29 @@ def loops(frames: dict[int, Any]) -> dict[Any, Any]:
     return found
 
 
-def tasks(loop: Any) -> list[Any]:
-    """Return the tasks of a loop that are not done."""
-    found: list[Any] = [*sys.modules["asyncio"].all_tasks(loop)]
-    return found
+def is_running(loop: Any, top: Any) -> bool:
+    """Tell whether a loop of asyncio, or that of trio with this token, runs in a thread."""
+    if hasattr(loop, "is_running"):
+        return bool(loop.is_running())
+    return _trio_runner(top) is not None
+
+
+def _trio_runner(top: Any) -> Any:
+    """Return what runs trio in the thread with this innermost frame, or None."""
+    for frame in stacks.of_thread(top):
+        if frame.f_code.co_filename.replace("\\", "/").endswith("trio/_core/_run.py"):
+            return frame.f_locals.get("runner")
+    return None
+
+
+def tasks(loop: Any, top: Any) -> list[Any]:
+    """Return the tasks of a loop of asyncio or trio that are not done."""
+    if not hasattr(loop, "is_running"):
+        found: Any = getattr(_trio_runner(top), "tasks", ())
+        return [*found]
+    module: Any = sys.modules["asyncio.tasks"]
+    try:
+        return [*module.all_tasks(loop)]
+    except RuntimeError:  # a task of granian's has no loop
+        found = getattr(module, "_scheduled_tasks", None) or getattr(module, "_all_tasks", ())
+        return [each for each in [*found] if each._loop is loop and not each.done()]  # noqa: SLF001

@@ -18,7 +18,8 @@ _DEEPEST = 200  # calls that await one another
 _LIBRARY = os.path.dirname(os.__file__)
 _INSTALLED = ("site-packages", "dist-packages")
 _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop waits
-_GROUPS = ("__aexit__", "_aexit", "_nested_child_finished")  # of task groups and nurseries
+_GROUPS = ("__aexit__", "_aexit", "_nested_child_finished")  # methods of task groups and nurseries
+_NAMED = {"task_group", "group", "tg", "nursery"}  # variables of libraries that have one
 _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
@@ -41,9 +42,10 @@ def line(frame: Any, number: int = 0) -> Line:
 
 
 def is_installed(file: str) -> bool:
-    """Tell whether a file belongs to Python, to an installed package, or is none."""
+    """Tell whether a file belongs to Python, to an installed package, or is no module."""
     parts = file.replace("\\", "/").split("/")
-    return file.startswith((_LIBRARY, "<")) or any(each in parts for each in _INSTALLED)
+    is_module = file.endswith(".py")  # and not `<string>`, a program in `bin`, or compiled
+    return not is_module or file.startswith(_LIBRARY) or any(each in parts for each in _INSTALLED)
 
 
 def of_thread(frame: Any) -> list[Any]:
@@ -82,19 +84,19 @@ def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
 
     Those of task groups of asyncio and anyio, of nurseries, of gather and asyncio.wait.
     """
-    found: list[Any] = []
     waits_for = getattr(call, "_fut_waiter", None)
-    found += getattr(waits_for, "_children", ())  # of gather
-    for frame in frames[-3:]:
-        name, file = frame.f_code.co_name, frame.f_code.co_filename
-        if not is_installed(file):
-            continue
-        if name in _GROUPS:
-            group = frame.f_locals.get("self")
-            group = getattr(group, "_nursery", group)
-            found += getattr(group, "_tasks", None) or getattr(group, "_children", None) or ()
-        elif name == "_wait":
+    found = [*getattr(waits_for, "_children", ())]  # of gather
+    for frame in [each for each in frames if is_installed(each.f_code.co_filename)]:
+        code, name = frame.f_code, frame.f_code.co_name
+        named = _NAMED.intersection(code.co_varnames + code.co_cellvars)
+        if name == "_wait" and frame is frames[-1]:
             found += frame.f_locals.get("fs", ())
+        elif name in _GROUPS or named:
+            names = {"self"} if name in _GROUPS else named
+            groups = [frame.f_locals.get(each) for each in names]
+            groups += [getattr(each, "_nursery", None) for each in groups]
+            for each in groups:
+                found += getattr(each, "_tasks", None) or getattr(each, "_children", None) or ()
     return [each for each in found if _is_running(each)]
 
 

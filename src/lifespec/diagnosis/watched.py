@@ -1,0 +1,338 @@
+"""What a watched process waits for, judged from what its agent has written.
+
+`Process` reads the lines of the agent; `causes` says what startup or shutdown waits for, as facts.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lifespec.diagnosis.fact import Fact, Place, fact
+
+ANSWERS = ("complete", "failed")
+LINES, REQUESTS = 4, 5  # that are shown
+LIMITS = ("uvicorn", "granian")  # servers that wait for requests without a limit, and its option
+
+
+class Cause(NamedTuple):
+    """What startup or shutdown waits for: a fact, what belongs to it, and what to change.
+
+    `same` is what makes it another cause, so that it is told anew: not how long it lasts.
+    """
+
+    kind: str
+    same: object
+    fact: Fact
+    rows: Sequence[Fact] = ()
+    advice: Fact | None = None
+
+
+@dataclass
+class Process:
+    """A process with an agent: the file that this writes, and what it has said so far."""
+
+    path: Path
+    parent: int = 0
+    argv: Sequence[str] = ()
+    server: str = ""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    look: Mapping[str, Any] = field(default_factory=dict)
+    kept: list[Any] = field(default_factory=list)  # lines of the lifespan, when it was last seen
+    size: int = 0
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return int(self.path.stem)
+
+    def read(self) -> None:
+        """Take in the lines that are new."""
+        with suppress(OSError), self.path.open("rb") as file:
+            file.seek(self.size)
+            whole, newline, _ = file.read().rpartition(b"\n")
+            self.size += len(whole + newline)
+            for line in whole.splitlines():
+                self.take(json.loads(line))
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Take in a line."""
+        if line["what"] == "look":
+            self.look = line
+            self.kept = next((x["lines"] for x in self.lifespans if x["lines"]), self.kept)
+            return
+        self.server = line.get("server", self.server)
+        self.parent, self.argv = line.get("parent", self.parent), line.get("argv", self.argv)
+        self.events.append(line)
+
+    def seen(self) -> float:
+        """Return when its agent looked last, as the clock has it."""
+        with suppress(OSError):
+            return self.path.stat().st_mtime
+        return 0.0
+
+    @property
+    def lifespans(self) -> list[dict[str, Any]]:
+        """Where its calls with the lifespan scope are."""
+        found: list[dict[str, Any]] = self.look.get("lifespans") or self.look.get("others") or []
+        return found
+
+    def event(self, what: str, type_: str = "") -> dict[str, Any] | None:
+        """Return the last event of a kind; of "sent" the types that begin so."""
+        found = [
+            x for x in self.events if x["what"] == what and x.get("type", "").startswith(type_)
+        ]
+        return found[-1] if found else None
+
+    def time(self, what: str, type_: str = "") -> float | None:
+        """Return when an event was."""
+        found = self.event(what, type_)
+        return found["time"] if found else None
+
+    @property
+    def answered(self) -> bool:
+        """Whether startup was answered, or the application has raised before."""
+        return bool(self.event("sent", "lifespan.startup") or self.event("raised"))
+
+    @property
+    def has_started(self) -> bool:
+        """Whether startup was completed."""
+        return self.event("sent", "lifespan.startup.complete") is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether shutdown was answered."""
+        return self.event("sent", "lifespan.shutdown") is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the server has begun to stop."""
+        return bool(self.event("stop") or self.event("shutdown"))
+
+    @property
+    def has_server(self) -> bool:
+        """Whether it is one that serves an application."""
+        return bool(self.server or self.lifespans or self.look.get("open"))
+
+
+# ---- parts of sentences ------------------------------------------------------------------------
+
+
+def at(lines: Sequence[Any]) -> Place | None:
+    """Return the innermost place of lines, of a library if there is none of the author's."""
+    if not lines:
+        return None
+    file, line, function, own = lines[-1]
+    if own:
+        return Place.at(function.rpartition("<locals>.")[2], file, line)
+    return Place(function, "/".join(Path(file).parts[-2:]), line)
+
+
+def placed(what: Fact, lines: Sequence[Any]) -> Fact:
+    """Return a fact with its place, if it has one."""
+    place = at(lines)
+    return fact("doing-at", what=what, place=place.fact()) if place else what
+
+
+def sources(lines: Sequence[Any]) -> list[Fact]:
+    """Return the author's lines with what stands there."""
+    own = [Place.at(name, file, line) for file, line, name, is_own in lines if is_own]
+    return [fact("source", **each._asdict()) for each in own[-LINES:] if each.source]
+
+
+def error(found: Mapping[str, Any] | None, text: str = "") -> Fact:
+    """Return an exception as part of a sentence, or what was sent in its place."""
+    if not found:
+        line = next(reversed(text.strip().splitlines()), "").strip()
+        return fact("text", text=line) if line else Fact("no-message")
+    kind = "error" if found["text"] else "error-bare"
+    what = fact(kind, type=found["type"], text=found["text"].removesuffix("."))
+    place = at(found["lines"])
+    return fact("at-place", what=what, place=place.fact()) if place else what
+
+
+def handlers(process: Process) -> dict[str, Fact]:
+    """Return the author's own handlers of signals, by the name of the signal."""
+    found = process.look.get("handlers", {})
+    return {
+        name: Place.at(function.rpartition("<locals>.")[2], file, line).fact()
+        for name, (file, line, function, _own) in found.items()
+    }
+
+
+def _call(process: Process) -> dict[str, Any] | None:
+    return next((each for each in process.lifespans if not each["over"]), None)
+
+
+def _busy(process: Process) -> Sequence[Any]:
+    """Return the author's lines at which a loop has been blocked for a second, if it is."""
+    blocked = process.look.get("blocked") or ()
+    found = (lines for seconds, lines in blocked if seconds >= 1 and lines and lines[-1][-1])
+    return next(found, ())
+
+
+# ---- what is waited for ------------------------------------------------------------------------
+
+
+def causes(
+    process: Process, lasted: Callable[[float], float], stopped: float | None, after: float
+) -> Iterator[Cause]:
+    """Yield what its startup or shutdown waits for, the decisive first.
+
+    `lasted` returns the seconds since a moment, `stopped` is when the command was told to end, or
+    None.  Nothing is a cause that has not lasted `after` seconds.
+    """
+    yield from events(process)
+    look, silent = process.look, lasted(process.seen())
+    if look and silent > after + 1 and not process.is_over:
+        yield Cause("silent", "", fact("watch-silent", seconds=int(silent)))
+        return
+    called = process.time("called")
+    if called and not process.answered:
+        if lasted(called) > after:
+            yield from _startup(process, int(lasted(called)))
+        return
+    if look.get("importing") and not process.has_server and look["for"] >= after:
+        place = at(look["main"])
+        if place and look["main"][-1][-1]:
+            what = fact("watch-importing", module=look["importing"], seconds=look["for"])
+            yield Cause("importing", place, fact("at-place", what=what, place=place.fact()))
+    begun = process.time("shutdown") or process.time("stop") or stopped
+    if begun and process.has_server and lasted(begun) > after:
+        yield from _shutdown(process, int(lasted(min(begun, stopped or begun))))
+
+
+def events(process: Process) -> Iterator[Cause]:
+    """Yield what is told at once."""
+    failed, raised = process.event("sent", "lifespan.startup.failed"), process.event("raised")
+    server: Any = process.server.capitalize()
+    if failed:
+        what = error(failed["error"], failed["text"])
+        yield Cause("failed", what, fact("watch-failed", error=what))
+    elif raised and was_cancelled(raised):
+        if not process.has_started:
+            place = at(raised["error"]["lines"]) or at(process.kept)
+            what = fact("watch-startup-cut-off", server=server)
+            what = fact("at-place", what=what, place=place.fact()) if place else what
+            yield Cause("startup cut off", place, what)
+    elif raised and not process.has_started:
+        what = error(raised["error"])
+        yield Cause("raised", what, fact("watch-raised", error=what, server=server))
+    elif raised and not (process.event("shutdown") or process.is_over):
+        yield Cause("crashed", "", fact("watch-crashed", error=error(raised["error"])))
+    if process.event("no-lifespan"):
+        yield Cause("never", "", fact("watch-never", server=server))
+    for each in process.events:
+        if each["what"] == "died" and each["error"]:
+            what = fact("watch-died", task=each["task"], error=error(each["error"]))
+            yield Cause(f"died {each['time']}", "", what, (), Fact("advise-died"))
+
+
+def _startup(process: Process, seconds: int) -> Iterator[Cause]:
+    call = _call(process)
+    lines = _busy(process)
+    if call is None:
+        return
+    if lines:
+        doing, advice = Fact("doing-blocked"), Fact("advise-blocked")
+    elif call["runs"]:
+        return
+    elif call["asks"]:
+        doing, advice = Fact("doing-idle"), Fact("advise-silent")
+    else:
+        doing, lines, advice = Fact("doing-running"), call["lines"], Fact("advise-watched-startup")
+    what = fact("watch-startup", seconds=seconds, doing=placed(doing, lines))
+    yield Cause("startup", (doing, at(lines)), what, sources(lines), advice)
+
+
+def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
+    look, call = process.look, _call(process)
+    begun = process.event("shutdown")
+    server: Any = process.server.capitalize() or Fact("the-server")
+    lines = _busy(process)
+    if not look.get("loops") and "threads" in look:
+        yield from _staying(process)
+    elif begun and not process.is_over and call is not None:
+        advice = Fact("advise-clean-up")
+        if lines:
+            doing, advice = Fact("doing-blocked"), Fact("advise-blocked")
+        elif call["runs"]:
+            return
+        elif call["asks"]:
+            doing, advice = Fact("doing-not-received"), Fact("advise-silent")
+        else:
+            doing, lines = Fact("doing-running"), call["lines"]
+        what = fact("watch-clean-up", seconds=seconds, doing=placed(doing, lines))
+        yield Cause("clean-up", (doing, at(lines)), what, sources(lines), advice)
+    elif lines:
+        what = fact("watch-blocked", seconds=seconds)
+        yield Cause(
+            "blocked", at(lines), placed(what, lines), sources(lines), Fact("advise-blocked")
+        )
+    elif requests := look.get("requests"):
+        kind = "watch-requests" if look["all"] else "watch-requests-at-least"
+        what = fact(kind, seconds=seconds, server=server, count=look["open"])
+        rows = tuple(_request(*each) for each in requests[:REQUESTS])
+        limit = Fact(f"advise-limit-{process.server}") if process.server in LIMITS else None
+        same = tuple((method, path, at(lines)) for method, path, _age, lines in requests[:REQUESTS])
+        yield Cause("requests", same, what, rows, limit)
+
+
+def _request(method: str, path: str, age: int | None, lines: Sequence[Any]) -> Fact:
+    """Return an open request, with where it is."""
+    place = at(lines)
+    parts: dict[str, Any] = {"method": method, "path": path, "age": age}
+    if place is None:
+        return fact("watch-request-bare", **parts)
+    kind = "watch-request" if age is not None else "watch-request-young"
+    return fact(kind, place=place.fact(), source=place.source, **parts)
+
+
+def _staying(process: Process) -> Iterator[Cause]:
+    """Yield what keeps a process whose event loop has ended."""
+    look = process.look
+    server: Any = process.server.capitalize() or Fact("the-server")
+    for name, lines in look["threads"]:
+        what = fact("watch-thread", name=name)
+        if place := at(lines):
+            what = fact("at-place", what=what, place=place.fact())
+        yield Cause(
+            f"thread {name}",
+            "",
+            fact("watch-stays", server=server, what=what),
+            sources(lines)[-1:],
+            Fact("advise-close"),
+        )
+    for name in look["children"] if not look["threads"] else ():
+        what = fact("watch-child", name=name)
+        yield Cause(
+            f"child {name}",
+            "",
+            fact("watch-stays", server=server, what=what),
+            (),
+            Fact("advise-close"),
+        )
+    main = look["main"]
+    if main and main[-1][-1] and not look["threads"]:
+        what = placed(Fact("doing-running"), main)
+        yield Cause("main", at(main), fact("watch-stays", server=server, what=what), sources(main))
+
+
+def cut_off(process: Process) -> Iterator[Cause]:
+    """Yield where the clean-up was if its process has ended without an answer."""
+    raised = process.event("raised")
+    if raised and not was_cancelled(raised):
+        return
+    if process.event("shutdown") and not process.is_over:
+        place = at(raised["error"]["lines"] if raised else ()) or at(process.kept)
+        if place:
+            yield Cause("cut off", place, fact("watch-cut-off", place=place.fact()))
+    elif process.has_started and not process.event("shutdown"):
+        yield Cause("left out", "", fact("watch-left-out", server=process.server.capitalize()))
+
+
+def was_cancelled(raised: Mapping[str, Any]) -> bool:
+    """Tell whether the server has caught a cancellation of its own."""
+    return bool(raised["error"]) and raised["error"]["type"] in ("CancelledError", "Cancelled")

@@ -1,0 +1,302 @@
+"""Start a server's own command, and say what its startup or its shutdown waits for.
+
+The command has this process's terminal, environment, folder and input, and gets the signals that
+come to it.  An agent in each process of Python writes down what that does (`diagnosis.agent`); this
+process reads it, and prints a line once something has lasted.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.watched import Cause, Process, causes, cut_off, events, handlers
+
+AFTER = 3.0  # seconds that startup or shutdown may last before something is said
+TICK = 0.1  # seconds between two looks
+HEARING = 0.2  # seconds in which a signal that came to all has reached each
+LONG = 1.0  # seconds between a signal and lifespan.shutdown that are worth a word
+SUSPENDED = 1.0  # seconds without a tick from which on this process was stopped meanwhile
+SIGNALLED = 128  # shells add it to the number of the signal that ended a process
+ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # signals that tell a server to end
+PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
+AGENT = "lifespec_agent"  # the package in which it travels
+FILES = ("agent", "alive", "stacks")
+TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
+START = """\
+import importlib.machinery, importlib.util, sys
+try:
+    import lifespec_agent.agent
+    lifespec_agent.agent.begin({folder!r}, {own!r}, {watcher!r})
+except Exception:
+    pass
+sys.path[:] = [each for each in sys.path if each != {folder!r}]
+spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
+if spec is not None and spec.loader is not None:  # which this one hides
+    sys.modules["sitecustomize"] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+"""
+
+Tell = Callable[[Fact, Sequence[Fact], Fact | None, int], object]
+
+
+def write_agent(folder: Path, command: Sequence[str]) -> None:
+    """Write the agent into a folder, so that it begins with each Python that has it on its path."""
+    package = folder / AGENT
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name in FILES:
+        text = resources.files("lifespec.diagnosis").joinpath(f"{name}.py").read_bytes()
+        (package / f"{name}.py").write_bytes(text)
+    targets = filter(None, map(TARGET.match, command))
+    own = next((each[1] for each in targets), "")
+    start = START.format(folder=str(folder), own=own, watcher=os.getpid())
+    (folder / "sitecustomize.py").write_text(start, "utf-8")
+
+
+class Canary:
+    """A process that tells which signals came to all of this group, and so to the command as well.
+
+    A terminal sends Ctrl-C to all of them; `kill` sends to one.
+    """
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self.heard = bytearray()
+        self.end, write = os.pipe()
+        alive, self.alive = os.pipe()
+        os.set_blocking(self.end, False)
+        self.pid = os.fork()
+        if not self.pid:
+            os.close(self.alive)
+            for number in numbers:
+                signal.signal(number, lambda each, _: os.write(write, bytes([each])))
+            os.write(write, b"\0")
+            os.read(alive, 1)  # until the other has ended
+            os._exit(0)
+        os.close(write)
+        os.close(alive)
+        while not self.has_heard(0):
+            time.sleep(0.001)
+
+    def has_heard(self, number: int) -> bool:
+        """Tell whether a signal came here, too; each is told once."""
+        with contextlib.suppress(BlockingIOError):
+            self.heard += os.read(self.end, 100)
+        found = number in self.heard
+        if found:
+            self.heard.remove(number)
+        return found
+
+    def close(self) -> None:
+        """End it."""
+        os.close(self.alive)
+        os.waitpid(self.pid, 0)
+        os.close(self.end)
+
+
+class Signal(NamedTuple):
+    """A signal that has come, and when."""
+
+    number: int
+    time: float
+
+
+class Watch:
+    """The processes of a command, and what was said of them."""
+
+    def __init__(self, folder: Path, after: float, tell: Tell) -> None:
+        self.folder, self.after, self.tell = folder, after, tell
+        self.processes: dict[int, Process] = {}
+        self.gone: set[int] = set()
+        self.told: dict[object, object] = {}
+        self.failures: dict[object, list[int]] = {}
+        self.signals: list[Signal] = []
+        self.ticked = time.time()
+        self.suspensions: list[tuple[float, float]] = []  # when this process was stopped, how long
+
+    def look(self) -> None:
+        """Read what the agents have written, and say what is new."""
+        now = time.time()
+        if now - self.ticked > SUSPENDED:
+            self.suspensions.append((now, now - self.ticked))
+        self.ticked = now
+        for path in self.folder.glob("*.jsonl"):
+            self.processes.setdefault(int(path.stem), Process(path)).read()
+        for each in self.processes.values():
+            if each.pid in self.gone:
+                continue
+            if is_alive(each.pid):
+                stopped = self.signals[0].time if self.signals else None
+                self.say_all(each, causes(each, self.lasted, stopped, self.after))
+            else:
+                self.gone.add(each.pid)
+                each.read()
+                self.say_all(each, [*events(each), *self.was_cut_off(each)])
+
+    def lasted(self, began: float) -> float:
+        """Return the seconds since a moment, without those in which this process was stopped."""
+        return self.ticked - began - sum(each for at, each in self.suspensions if at > began)
+
+    def say_all(self, process: Process, found: Iterable[Cause]) -> None:
+        """Say what is new of what was found."""
+        for each in found:
+            self.say(process, each)
+
+    def say(self, process: Process, cause: Cause) -> None:
+        """Say a cause, unless it was said."""
+        if cause.kind == "failed":
+            pids = self.failures.setdefault(cause.same, [])
+            if process.pid in pids:
+                return
+            pids.append(process.pid)
+            if (count := len(pids)) > 1:
+                cause = cause._replace(
+                    fact=fact("watch-failed-again", count=count, **cause.fact.parts)
+                )
+            if count & (count - 1):  # 1, 2, 4, 8 ...
+                return
+        key = process.pid, cause.kind
+        if self.told.get(key) != (told := repr(cause.same)):
+            self.told[key] = told
+            several = sum(each.has_server for each in self.processes.values()) > 1
+            self.tell(cause.fact, cause.rows, cause.advice, process.pid if several else 0)
+
+    def was_cut_off(self, process: Process) -> Iterator[Cause]:
+        """Yield that the clean-up of a process that has ended did not come to its end."""
+        for cause in cut_off(process):
+            if len(self.signals) > 1:
+                name = signal.Signals(self.signals[-1].number).name
+                yield cause._replace(fact=fact("watch-second", signal=name, what=cause.fact))
+            else:
+                yield cause
+
+    def say_signal(self, command: "subprocess.Popen[bytes]") -> None:
+        """Say that a signal did not reach the server, or that a handler of the author's took it."""
+        number = self.signals[0].number
+        name = signal.Signals(number).name
+        for each in self.processes.values():
+            open_calls = each.look.get("open") or each.look.get("blocked")
+            if each.pid in self.gone or not each.has_server or each.is_stopping or open_calls:
+                continue
+            if each.has_started and (taken := handlers(each).get(name)):
+                self.say(each, Cause("taken", "", fact("signal-taken", signal=name, handler=taken)))
+            elif command.pid not in self.processes and (each.has_started or command.returncode):
+                program = Path(command.args[0]).name  # type: ignore[index,arg-type]
+                parts = {"program": program, "pid": command.pid, "server": each.server}
+                what = fact("watch-signal-lost", signal=name, server_pid=each.pid, **parts)
+                self.say(each, Cause("lost", "", what))
+
+    def end(self, status: int) -> None:
+        """Say how it went."""
+        served = [each for each in self.processes.values() if each.time("called")]
+        parts: dict[str, Any] = {"status": status}
+        kind = "watch-end-unseen" if self.processes else "watch-unseen"
+        if served:
+            first = served[0]
+            called, started = first.time("called"), first.time("sent", "lifespan.startup.complete")
+            begun = first.time("stop") or first.time("shutdown")
+            stopped = self.signals[0].time if self.signals else begun
+            ends = [each.time("shutdown") or 0 for each in served]
+            before, after = max(ends) - (stopped or 0), self.lasted(stopped or 0)
+            times = {"before": before, "stopped": after, "started": (started or 0) - (called or 0)}
+            parts |= {name: f"{seconds:.1f}" for name, seconds in times.items()}
+            kind = "watch-end-not-started"
+            if started:
+                kind = "watch-end-after" if before > LONG else "watch-end"
+                kind = kind if stopped else "watch-end-by-itself"
+        self.tell(fact(kind, **parts), (), None, 0)
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs: not if it has ended, and its parent has not asked yet."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is another user's
+        pass
+    return True
+
+
+def watch(command: Sequence[str], after: float, tell: Tell) -> int:
+    """Run a command, say what it waits for, and return its exit status.
+
+    That is 128 plus the number of a signal that ended it.  Raises OSError if it cannot be started.
+    """
+    numbers = [getattr(signal, name) for name in PASSED if hasattr(signal, name)]
+    numbers = [each for each in numbers if signal.getsignal(each) != signal.SIG_IGN]
+    pending: list[Signal] = []
+    with _folder(command) as folder:
+        state = Watch(folder, after, tell)
+        path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+        canary = Canary(numbers)
+        note = lambda number, _: pending.append(Signal(number, time.time()))  # noqa: E731
+        old = {each: signal.signal(each, note) for each in numbers}
+        try:
+            process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})
+            while process.poll() is None:
+                time.sleep(TICK)
+                while pending and time.time() - pending[0].time > HEARING:
+                    number = pending[0].number
+                    if not canary.has_heard(number):
+                        process.send_signal(number)
+                    if signal.Signals(number).name in ENDS:
+                        state.signals.append(pending[0])
+                        (folder / "stop").touch()
+                    del pending[0]
+                look(state, process)
+            look(state, process)
+            status = process.returncode
+            status = SIGNALLED - status if status < 0 else status
+            with contextlib.suppress(Exception):
+                state.end(status)
+        finally:
+            for number, handler in old.items():
+                signal.signal(number, handler)
+            canary.close()
+    return status
+
+
+def look(state: Watch, process: "subprocess.Popen[bytes]") -> None:
+    """Look at a command that runs, or that has just ended; whatever goes wrong, it goes on."""
+    with contextlib.suppress(Exception):
+        state.look()
+        is_over = process.returncode is not None
+        if state.signals and (is_over or state.lasted(state.signals[0].time) > state.after):
+            state.say_signal(process)
+
+
+def attach(pid: int, after: float, tell: Tell) -> None:
+    """Say what a process waits for that runs already, until it ends.
+
+    Raises OSError or RuntimeError if it cannot be looked into.
+    """
+    with _folder(()) as folder:
+        state = Watch(folder, after, tell)
+        start = START.format(folder=str(folder), own="", watcher=os.getpid())
+        script = folder / "begin.py"
+        script.write_text(f"import sys\nsys.path.insert(0, {str(folder)!r})\n{start}", "utf-8")
+        sys.remote_exec(pid, str(script))  # type: ignore[attr-defined]  # Python 3.14
+        while is_alive(pid):
+            time.sleep(TICK)
+            with contextlib.suppress(Exception):
+                state.look()
+
+
+@contextlib.contextmanager
+def _folder(command: Sequence[str]) -> Iterator[Path]:
+    """Yield a folder with the agent for a command, which is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
+        write_agent(Path(name), command)
+        yield Path(name)

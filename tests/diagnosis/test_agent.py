@@ -1,0 +1,388 @@
+"""The agent writes down what a process does; here it looks at the process of the tests."""
+
+import ast
+import asyncio
+import contextlib
+import importlib
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import trio
+
+from lifespec.diagnosis import agent as module
+from lifespec.diagnosis import alive, stacks
+from lifespec.diagnosis.agent import Agent, Server
+
+HERE = Path(__file__).name
+SOURCE = """
+import asyncio
+
+class Lifespan:
+    failed = False
+
+    def __init__(self, app):
+        self.app, self.events = app, asyncio.Queue()
+
+    async def call(self):
+        try:
+            await self.app({"type": "lifespan"}, self.receive, self.send)
+        except Exception:
+            self.failed = True
+
+    async def receive(self):
+        return await self.events.get()
+
+    async def send(self, message):
+        self.last = message["type"]
+
+    async def stop(self):
+        await self.events.put({"type": "lifespan.shutdown"})
+
+class Off:
+    def startup(self):
+        return "off"
+"""
+
+
+class Loop:
+    """What stands in for an event loop."""
+
+    call_soon_threadsafe: Any
+    _signal_handlers: Any
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Agent:
+    return Agent(str(tmp_path))
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterator[Any]:
+    """Import a server that the agent knows."""
+    (tmp_path / "toyserver.py").write_text(SOURCE, "utf-8")
+    known = Server("toy", "Lifespan", "call", "receive", "send", "stop")
+    monkeypatch.setitem(module.SERVERS, "toyserver", known)
+    monkeypatch.setitem(module.MOMENTS, "toyserver", ("toy", "Off", "startup", "no-lifespan"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", [module.Finder(agent), *sys.meta_path])
+    yield importlib.import_module("toyserver")
+    sys.modules.pop("toyserver")
+
+
+def lines(agent: Agent, what: str) -> list[dict[str, Any]]:
+    """Return the lines of a kind that it has written."""
+    text = Path(agent.path).read_text("utf-8").splitlines()
+    return [each for each in map(json.loads, text) if each["what"] == what]
+
+
+@contextlib.contextmanager
+def running(main: Callable[[], Any], run: Callable[..., Any] = asyncio.run) -> Iterator[None]:
+    """Run a coroutine function in a thread until it is left, once it has begun to wait."""
+    over, ready = threading.Event(), threading.Event()
+
+    async def runs() -> None:
+        task = asyncio.create_task(main())
+        await asyncio.sleep(0.05)
+        ready.set()
+        while not over.is_set():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.wait([task])
+
+    thread = threading.Thread(target=run, args=(runs,) if run is trio.run else (runs(),))
+    thread.start()
+    ready.wait()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+async def board(scope: Any, receive: Any, send: Any) -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(for_ever())
+
+
+def test_an_open_request_is_seen_with_its_line(agent: Agent) -> None:
+    scope = {"type": "http", "method": "GET", "path": "/board"}
+    with running(lambda: board(scope, None, None)):
+        agent.is_stopping = True
+        agent.look(time.monotonic())
+    (look,) = lines(agent, "look")
+    ((method, path, age, where),) = look["requests"]
+    assert (look["loops"], look["open"], method, path, age) == (1, 1, "GET", "/board", 0)
+    file, _line, function, own = where[-1]
+    assert (Path(file).name, function, own) == (HERE, "for_ever", True)
+
+
+def test_a_lifespan_of_an_unknown_server_is_seen_too(agent: Agent) -> None:
+    with running(lambda: board({"type": "lifespan"}, None, None)):
+        agent.look(time.monotonic())
+        agent.look(time.monotonic())  # nothing else than before
+    (look,) = lines(agent, "look")
+    assert [each["asks"] for each in look["others"]] == [False]
+
+
+def test_a_blocked_loop_is_seen_with_its_line(agent: Agent) -> None:
+    over, begun = threading.Event(), threading.Event()
+
+    async def blocks() -> None:
+        begun.set()
+        over.wait()
+
+    thread = threading.Thread(target=asyncio.run, args=(blocks(),))
+    thread.start()
+    begun.wait()
+    for seconds in 0, 2:
+        agent.look(time.monotonic() + seconds)
+    over.set()
+    thread.join()
+    first, second = lines(agent, "look")
+    assert first["blocked"] == []
+    ((seconds, where),) = second["blocked"]
+    assert (seconds, where[-1][2]) == (2, "blocks")
+
+
+def test_a_loop_that_was_closed_meanwhile_is_not_blocked(agent: Agent) -> None:
+    def closed(*_: object) -> None:
+        raise RuntimeError
+
+    loop = Loop()
+    loop.call_soon_threadsafe = closed
+    assert agent.busy(loop, sys._getframe(), 0.0) is None
+    assert agent.owes == {}
+
+
+def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        raise ConnectionError("link detached")
+
+    async def main() -> None:
+        server = toy.Lifespan(app)
+        call = asyncio.create_task(server.call())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert agent.where(agent.lifespans[0])["asks"]
+        await server.stop()
+        await call
+        assert server.failed
+        assert agent.where(agent.lifespans[0])["over"]
+        frames = {threading.get_ident(): sys._getframe()}
+        assert len(agent.running(frames)) == 1
+
+    asyncio.run(main())
+    assert agent.running({}) == {}
+    assert toy.Off().startup() == "off"
+    assert [each["type"] for each in lines(agent, "sent")] == ["lifespan.startup.complete"]
+    (raised,) = lines(agent, "raised")
+    assert (raised["error"]["type"], raised["error"]["text"]) == (
+        "ConnectionError",
+        "link detached",
+    )
+    for what in "called", "shutdown", "no-lifespan":
+        assert [each["server"] for each in lines(agent, what)] == ["toy"]
+
+
+def test_other_modules_are_found_by_others(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module.Finder(agent).find_spec("json") is None
+    monkeypatch.setattr(sys, "meta_path", [])
+    assert module.Finder(agent).find_spec("uvicorn.server") is None
+
+
+def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
+    async def dies() -> None:
+        await asyncio.sleep(0.02)
+        raise ConnectionError("link detached")
+
+    kept: list[Any] = []
+
+    async def main() -> None:
+        kept.append(asyncio.create_task(dies()))
+        loops: Any = {asyncio.get_running_loop(): sys._getframe()}
+        agent.look_at_tasks(loops, 0.0)
+        await asyncio.wait(kept)
+        for _ in "12":
+            agent.look_at_tasks(loops, 2.0)
+        kept[0].exception()
+
+    asyncio.run(main())
+    (died,) = lines(agent, "died")
+    assert (died["task"], died["error"]["type"]) == ("dies", "ConnectionError")
+
+
+def test_an_exception_group_is_its_first_exception(agent: Agent) -> None:
+    assert agent.error(None) is None
+    found = agent.error(ExceptionGroup("two", [KeyError("pool"), OSError()]))
+    assert (found["type"], found["lines"]) == ("KeyError", [])
+
+
+def test_the_authors_handlers_of_signals_are_seen(agent: Agent) -> None:
+    handlers = {signal.SIGINT: SimpleNamespace(_callback=for_ever)}
+    loop = Loop()
+    loop._signal_handlers = handlers
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        found = agent.handlers({loop: None})
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert {name: each[2].rpartition(".")[2] for name, each in found.items()} == {
+        "SIGINT": "for_ever",
+        "SIGTERM": "<lambda>",
+    }
+
+
+def test_an_import_is_told_from_other_frames() -> None:
+    code = SimpleNamespace(co_name="_find_and_load")
+    loads: Any = SimpleNamespace(f_code=code, f_locals={"name": "shop"})
+    assert module.importing([loads, sys._getframe()]) == "shop"
+    assert module.importing([sys._getframe()]) == ""
+
+
+def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent) -> None:
+    over = threading.Event()
+    thread = threading.Thread(target=over.wait, name="pump")
+    thread.start()
+    agent.had_loop = True
+    looks = threading.Thread(target=agent.look, args=(time.monotonic(),))
+    looks.start()
+    looks.join()
+    over.set()
+    thread.join()
+    (look,) = lines(agent, "look")
+    assert "pump" in [name for name, _lines in look["threads"]]
+    assert "test_once_its_loop_has_ended" in str(look["main"])
+
+
+def test_a_served_package_is_the_authors_even_if_it_is_installed(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asyncio_file = asyncio.tasks.__file__
+    assert not agent.is_own(asyncio_file)
+    assert not agent.is_own(module.__file__)
+    agent.own = "asyncio"
+    assert agent.is_own(asyncio_file)
+    monkeypatch.setitem(sys.modules, "asyncio", SimpleNamespace(__file__=None))
+    assert not agent.is_own(asyncio_file)
+
+
+def test_calls_of_granian_have_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def future_watcher() -> None: ...
+
+    call = future_watcher()
+    assert module.untracked_calls() == []
+    monkeypatch.setitem(sys.modules, "granian.asgi", SimpleNamespace())
+    assert call in module.untracked_calls()
+    call.close()
+
+
+def test_tasks_are_found_beside_one_that_has_no_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        def fails(_: object) -> None:
+            raise RuntimeError
+
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        with monkeypatch.context() as patch:
+            patch.setattr(asyncio.tasks, "all_tasks", fails)
+            patch.setattr(asyncio.tasks, "_scheduled_tasks", {task}, raising=False)
+            assert alive.tasks(loop, None) == [task]
+
+    asyncio.run(main())
+
+
+def test_trio_is_looked_at_by_its_token(agent: Agent) -> None:
+    token, over = [], threading.Event()
+
+    async def waits(scope: Any, receive: Any, send: Any) -> None:
+        while not over.is_set():
+            await trio.sleep(0.01)
+
+    async def main() -> None:
+        token.append(module.current_loop())
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(waits, {"type": "websocket", "path": "/chat"}, None, None)
+
+    thread = threading.Thread(target=trio.run, args=(main,))
+    thread.start()
+    while not token:
+        time.sleep(0.01)
+    time.sleep(0.05)
+    agent.loops, agent.is_stopping = {token[0]: thread.ident or 0}, True
+    agent.look(time.monotonic())
+    over.set()
+    thread.join()
+    (look,) = lines(agent, "look")
+    assert [each[:2] for each in look["requests"]] == [["websocket", "/chat"]]
+    assert not alive.is_running(token[0], sys._getframe())
+    assert alive.tasks(token[0], sys._getframe()) == []
+
+
+def test_it_looks_until_nobody_reads(
+    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[float] = []
+
+    def look(now: float) -> None:
+        looks.append(now)
+        agent.is_stopping, agent.began = False, 0.0  # from now on it rests
+        if len(looks) > 1:
+            agent.watcher = 2**22 + 1  # a process that there cannot be
+
+    monkeypatch.setattr(agent, "look", look)
+    monkeypatch.setattr(module, "TICK", 0.0)
+    monkeypatch.setattr(module, "REST", 0.0)
+    agent.watcher = os.getpid()
+    agent.run()
+    assert len(looks) == 2
+    assert not tmp_path.exists()
+
+
+def test_what_cannot_be_written_or_asked_is_left_out(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.path = "/nowhere/file"
+    agent.note("look")
+
+    def refuses(*_: object) -> None:
+        raise PermissionError
+
+    agent.watcher = 1
+    monkeypatch.setattr(os, "kill", refuses)
+    assert agent.is_watched()
+
+
+def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
+    started: list[Any] = []
+    forks: dict[str, Callable[[], None]] = {}
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    monkeypatch.setattr(module._thread, "start_new_thread", lambda run, _: started.append(run))
+    monkeypatch.setattr(os, "register_at_fork", forks.update)
+    agent = module.begin(str(tmp_path))
+    toy.Off().startup()  # of a module that was imported before
+    (tmp_path / "stop").touch()
+    agent.look(time.monotonic())
+    assert agent.is_stopping
+    forks["after_in_child"]()
+    assert not agent.is_stopping
+    assert len(started) == 2
+    assert len(lines(agent, "no-lifespan")) == 2  # one for each agent
+
+
+def test_what_travels_into_servers_runs_on_python_3_9() -> None:
+    for each in module, alive, stacks:
+        ast.parse(Path(each.__file__).read_text("utf-8"), feature_version=(3, 9))

@@ -1,0 +1,174 @@
+"""Applications that keep a server from starting or stopping, each in a way of its own.
+
+TROUBLE names the one that is served.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+
+
+async def nothing() -> None:
+    pass
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+async def in_a_group() -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(for_ever())
+
+
+async def blocks() -> None:
+    time.sleep(60)  # noqa: ASYNC251
+
+
+async def holds_the_lock() -> None:
+    """Sleep in C code that does not give the interpreter's lock back."""
+    ctypes.PyDLL(None).sleep(5)
+
+
+async def fails() -> None:
+    raise KeyError("DATABASE_URL")
+
+
+async def joins() -> None:
+    thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+    thread.start()
+    thread.join()
+
+
+def pump() -> None:
+    while True:
+        time.sleep(0.1)
+
+
+async def starts_a_thread() -> None:
+    threading.Thread(target=pump, name="pump").start()
+
+
+async def starts_a_process() -> None:
+    multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,)).start()
+
+
+async def takes_sigterm() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: None)
+
+
+async def starts_a_task_that_dies() -> None:
+    async def worker() -> None:
+        await asyncio.sleep(0.2)
+        raise ConnectionError("link detached")
+
+    tasks.append(asyncio.create_task(worker()))
+
+
+tasks: list[Any] = []
+
+
+async def slowly() -> None:
+    await asyncio.sleep(2)
+
+
+# startup and clean-up of each
+TROUBLES = {
+    "none": (nothing, nothing),
+    "startup-waits": (for_ever, nothing),
+    "startup-waits-in-a-group": (in_a_group, nothing),
+    "startup-blocks": (blocks, nothing),
+    "startup-holds-the-lock": (holds_the_lock, nothing),
+    "startup-fails": (fails, nothing),
+    "clean-up-waits": (nothing, for_ever),
+    "clean-up-blocks": (nothing, joins),
+    "thread": (starts_a_thread, nothing),
+    "process": (starts_a_process, nothing),
+    "handler": (takes_sigterm, nothing),
+    "task-dies": (starts_a_task_that_dies, nothing),
+    "slow": (slowly, slowly),
+}
+
+
+@contextlib.asynccontextmanager
+async def lifespan(_: object) -> AsyncIterator[None]:
+    startup, clean_up = TROUBLES[os.environ.get("TROUBLE", "none")]
+    await startup()
+    yield
+    await clean_up()
+
+
+async def events() -> AsyncIterator[bytes]:
+    while True:
+        yield b"data: 1\n\n"
+        await asyncio.sleep(0.1)
+
+
+async def board(_: Request) -> StreamingResponse:
+    return StreamingResponse(events())
+
+
+async def mail(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("sent soon", background=BackgroundTask(for_ever))
+
+
+async def chat(socket: WebSocket) -> None:
+    await socket.accept()
+    await for_ever()
+
+
+async def busy(_: Request) -> PlainTextResponse:
+    await blocks()
+    return PlainTextResponse("")
+
+
+app = Starlette(
+    lifespan=lifespan,
+    routes=[
+        Route("/", lambda _: PlainTextResponse("shop")),
+        Route("/board", board),
+        Route("/mail", mail),
+        Route("/busy", busy),
+        WebSocketRoute("/chat", chat),
+    ],
+)
+
+
+async def raises(scope: Any, receive: Any, send: Any) -> None:
+    """Raise at startup, without an answer."""
+    if scope["type"] == "lifespan":
+        await receive()
+        await fails()
+    await app(scope, receive, send)
+
+
+async def forgets(scope: Any, receive: Any, send: Any) -> None:
+    """Receive once more in place of an answer."""
+    if scope["type"] == "lifespan":
+        await receive()
+        await receive()
+    await app(scope, receive, send)
+
+
+if os.environ.get("TROUBLE") == "import":
+    time.sleep(60)
+
+if __name__ == "__main__":
+    import uvicorn
+
+    uvicorn.run(app, port=int(sys.argv[1]))

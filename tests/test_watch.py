@@ -1,0 +1,342 @@
+"""`lifespec watch` runs a command as it would run without it, and says what it waits for."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec import cli, watch
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.watched import Cause, Process
+
+LIMIT = 60.0
+WATCH = [sys.executable, "-m", "lifespec", "watch"]
+# says each signal that comes, and ends half a second after the first
+COUNTS = """
+import signal, sys, time
+heard = []
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
+    signal.signal(each, lambda number, _: heard.append(signal.Signals(number).name))
+print("ready", flush=True)
+while not heard:
+    time.sleep(0.01)
+time.sleep(0.7)
+print("heard", *heard, flush=True)
+"""
+APP = """
+import asyncio
+
+async def connect():
+    await asyncio.Event().wait()
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        {startup}
+        await send({{"type": "lifespan.startup.complete"}})
+        await receive()
+        await send({{"type": "lifespan.shutdown.complete"}})
+"""
+
+
+def run(*command: str, options: Sequence[str] = (), **environment: str) -> tuple[int, str, str]:
+    """Run a command below `watch`; return its status, its output and what was said."""
+    found = subprocess.run(
+        [*WATCH, *options, "--", *command],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    return found.returncode, found.stdout, found.stderr
+
+
+def start(*command: str, **options: Any) -> "subprocess.Popen[str]":
+    """Start a command below `watch`, and wait until it is ready."""
+    found = subprocess.Popen(
+        [*WATCH, "--after", "0.5", "--", *command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        **options,
+    )
+    assert found.stdout
+    assert found.stdout.readline() == "ready\n"
+    return found
+
+
+def python(program: str) -> list[str]:
+    return [sys.executable, "-c", program]
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "says"),
+    [
+        (["sh", "-c", "exit 3"], 3, "nothing was seen: no process of the command was a Python"),
+        (python("print('shop')"), 0, "no lifespan was seen; exit status 0"),
+        (python("import os; os.kill(os.getpid(), 9)"), 137, "exit status 137"),
+    ],
+)
+def test_the_status_is_that_of_the_command(command: list[str], status: int, says: str) -> None:
+    found, _output, said = run(*command)
+    assert (found, said.startswith("lifespec: "), says in said) == (status, True, True), said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "give the command that starts the server, or --pid"),
+        (["--pid", "1", "--", "uvicorn"], "give the command that starts the server, or --pid"),
+        (["--", "no-such-server"], "there is no program no-such-server"),
+        (["--", os.devnull], "/dev/null cannot be run: Permission denied"),
+        (["--json", "/nowhere/file", "--", "true"], "/nowhere/file cannot be written"),
+    ],
+)
+def test_what_cannot_be_run_is_said(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["watch", "--language", "en", *arguments]) == 2
+    assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("to", "number", "heard"),
+    [
+        (os.kill, signal.SIGTERM, "SIGTERM"),  # to this process alone: it is passed on
+        (os.killpg, signal.SIGTERM, "SIGTERM"),  # to all: it is not passed on once more
+        (os.kill, signal.SIGUSR1, "SIGUSR1"),
+    ],
+)
+def test_a_signal_arrives_once(to: Any, number: int, heard: str) -> None:
+    with start(*python(COUNTS)) as process:
+        to(process.pid, number)
+        output, _said = process.communicate(timeout=LIMIT)
+    assert output == f"heard {heard}\n"
+
+
+def test_ctrl_c_in_a_terminal_arrives_once() -> None:
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(sys.executable, [*WATCH, "--", *python(COUNTS)])  # noqa: S606
+    output = b""
+    while b"ready" not in output:
+        output += os.read(terminal, 1000)
+    os.write(terminal, b"\x03")
+    while b"exit status" not in output:
+        output += os.read(terminal, 1000)
+    os.waitpid(pid, 0)
+    os.close(terminal)
+    assert b"heard SIGINT\r\n" in output
+
+
+def test_a_program_finds_its_own_path_and_its_own_sitecustomize(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("print('mine')\n")
+    program = "import sys, sitecustomize; print(sitecustomize.__file__, *sys.path, sep='\\n')"
+    _status, output, _said = run(*python(program), PYTHONPATH=str(tmp_path))
+    mine, file, *path = output.splitlines()[1:]  # the first is of `watch` itself
+    assert (mine, file) == ("mine", str(tmp_path / "sitecustomize.py"))
+    assert str(tmp_path) in path
+    assert not [each for each in path if "lifespec-watch" in each]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import _thread; _thread.start_new_thread = None; print('shop')",
+        "import threading, signal; threading._active = signal.getsignal = None; print('shop')",
+        "import os; os.fork() or os._exit(0); os.wait(); print('shop')",
+        "import os; os.utime = os.open = None; import time; time.sleep(0.5); print('shop')",
+    ],
+)
+def test_whatever_a_program_replaces_it_runs(program: str) -> None:
+    status, output, _said = run(*python(program))
+    assert (status, output) == (0, "shop\n")
+
+
+def test_what_startup_waits_for_is_said_in_both_languages(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(APP.format(startup="await connect()"))
+    report = tmp_path / "said.jsonl"
+    command = [sys.executable, "-m", "uvicorn", "shop:app", "--port", "0"]
+    options = ["--after", "0.3", "--json", str(report), "--language", "zh", "--"]
+    process = subprocess.Popen(
+        [*WATCH, *options, *command], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    assert process.stderr
+    said = ""
+    while "connect" not in said:
+        said += process.stderr.readline()
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    process.kill()
+    process.wait()
+    process.stderr.close()
+    assert "启动" in said
+    rows = [json.loads(each) for each in report.read_text("utf-8").splitlines()]
+    row = next(each for each in rows if each["kind"] == "watch-startup")
+    assert "it waits in `connect`, shop.py:5" in row["says"]
+    assert [each["function"] for each in row["rows"]] == ["app", "connect"]
+    assert row["advice"].startswith("Start what it waits for")
+
+
+def test_a_server_below_a_shell_does_not_hear_the_signal(tmp_path: Path) -> None:
+    (tmp_path / "shop.py").write_text(APP.format(startup="print('ready', flush=True)"))
+    server = f"{sys.executable} -m uvicorn shop:app --port 0; true"
+    with start("sh", "-c", server, cwd=tmp_path) as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 128 + signal.SIGTERM
+        os.killpg(process.pid, signal.SIGKILL)
+        _output, said = process.communicate(timeout=LIMIT)
+    assert "SIGTERM reached `sh`" in said
+    assert "write `exec` in front" in " ".join(said.split())
+
+
+# ---- what is said, without a server ------------------------------------------------------------
+
+
+@pytest.fixture
+def said() -> list[Fact]:
+    return []
+
+
+@pytest.fixture
+def state(tmp_path: Path, said: list[Fact]) -> watch.Watch:
+    return watch.Watch(tmp_path, 3.0, lambda what, *_: said.append(what))
+
+
+def process_of(state: watch.Watch, pid: int, *events: dict[str, Any]) -> Process:
+    """Add a process that has written these events."""
+    found = state.processes[pid] = Process(state.folder / f"{pid}.jsonl")
+    found.path.touch()
+    for each in events:
+        found.take({"server": "uvicorn", **each})
+    return found
+
+
+CALLED = {"what": "called", "time": 10.0}
+STARTED = {"what": "sent", "type": "lifespan.startup.complete", "time": 10.5}
+
+
+@pytest.mark.parametrize(
+    ("events", "stopped", "kind", "parts"),
+    [
+        ([CALLED], None, "watch-end-not-started", {}),
+        ([CALLED, STARTED], None, "watch-end-by-itself", {"started": "0.5"}),
+        ([CALLED, STARTED, {"what": "stop", "time": 20.0}], None, "watch-end", {"stopped": "10.0"}),
+        (
+            [CALLED, STARTED, {"what": "shutdown", "time": 28.0}],
+            20.0,
+            "watch-end-after",
+            {"before": "8.0"},
+        ),
+    ],
+)
+def test_the_end_is_told(
+    events: list[dict[str, Any]],
+    stopped: float | None,
+    kind: str,
+    parts: dict[str, str],
+    state: watch.Watch,
+    said: list[Fact],
+) -> None:
+    process_of(state, 7, *events)
+    state.ticked = 30.0
+    if stopped:
+        state.signals.append(watch.Signal(signal.SIGTERM, stopped))
+    state.end(0)
+    assert said[-1].kind == kind
+    assert parts.items() <= said[-1].parts.items()
+
+
+def test_failures_of_workers_are_counted_and_told_seldom(
+    state: watch.Watch, said: list[Fact]
+) -> None:
+    for pid in range(1, 6):
+        for _ in "12":
+            cause = Cause("failed", "KeyError", fact("watch-failed", error="KeyError"))
+            state.say(process_of(state, pid, CALLED), cause)
+    assert [each.parts.get("count", 1) for each in said] == [1, 2, 4]
+
+
+def test_time_in_which_it_was_stopped_does_not_count(state: watch.Watch) -> None:
+    began = time.time() - 100
+    state.ticked = began + 1
+    state.look()
+    assert 0.9 < state.lasted(began) < 2
+    assert state.lasted(state.ticked) == 0
+
+
+def test_a_handler_of_the_authors_takes_a_signal(state: watch.Watch, said: list[Fact]) -> None:
+    found = process_of(state, os.getpid(), CALLED, STARTED)
+    state.signals.append(watch.Signal(signal.SIGTERM, 20.0))
+    command: Any = subprocess.Popen(["true"])
+    found.take({"what": "look", "handlers": {"SIGTERM": [__file__, 1, "f.<locals>.stop", True]}})
+    state.say_signal(command)
+    command.wait()
+    found.take({"what": "look", "open": 1})  # it waits for a request
+    state.say_signal(command)
+    assert [each.kind for each in said] == ["signal-taken"]
+
+
+def test_a_second_signal_is_told_with_what_it_cut_off(state: watch.Watch, said: list[Fact]) -> None:
+    process_of(state, 2**22 + 1, CALLED, STARTED)
+    state.signals += [watch.Signal(signal.SIGINT, 20.0)] * 2
+    state.look()
+    state.look()  # it is gone, and was told
+    assert [each.kind for each in said] == ["watch-second"]
+
+
+def test_a_process_is_known_to_run_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    def kill(pid: int, _: int) -> None:
+        raise {2: ProcessLookupError, 3: PermissionError}.get(pid, OSError)
+
+    def unknown(*_: object) -> str:
+        raise OSError
+
+    monkeypatch.setattr(Path, "read_text", unknown)
+    assert watch.is_alive(os.getpid())
+    monkeypatch.setattr(os, "kill", kill)
+    assert (watch.is_alive(2), watch.is_alive(3)) == (False, True)
+
+
+def test_a_process_that_runs_already_is_looked_into(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(sys, "remote_exec", raising=False)
+    arguments = ["watch", "--language", "en", "--pid"]
+    assert cli.main([*arguments, "1"]) == 2
+    assert "needs Python 3.14" in capsys.readouterr().err
+    scripts: list[str] = []
+    with subprocess.Popen(["sleep", "0.5"]) as process:
+        monkeypatch.setattr(
+            sys,
+            "remote_exec",
+            lambda _, script: scripts.append(Path(script).read_text()),
+            raising=False,
+        )
+        monkeypatch.setattr(watch, "is_alive", lambda _: process.poll() is None)
+        assert cli.main([*arguments, str(process.pid)]) == 0
+    assert "lifespec_agent.agent.begin(" in scripts[0]
+
+    def refuses(*_: object) -> None:
+        raise PermissionError("not permitted")
+
+    monkeypatch.setattr(sys, "remote_exec", refuses, raising=False)
+    assert cli.main([*arguments, "1"]) == 2
+    assert "process 1 cannot be looked into: not permitted" in capsys.readouterr().err
+
+
+def test_windows_is_told_that_it_cannot(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "WINDOWS", True)
+    assert cli.main(["watch", "--language", "en", "--", "true"]) == 2
+    assert "Linux or macOS" in capsys.readouterr().err
