@@ -236,6 +236,32 @@ def test_a_second_signal_and_a_clean_up_that_is_left_out() -> None:
         open_.close()
 
 
+def shown(page: str, name: str) -> tuple[str, str]:
+    """Return a program of the page, and what `watch` says of it there, without its numbers."""
+    _, _, rest = page.partition(f"{{#{name} ")
+    _, program, _, output, *_ = re.split(r"^```.*\n", rest, flags=re.MULTILINE)
+    said = " ".join(output[output.index("lifespec: ") :].split())
+    return program, re.sub(r"\d+ s\b", "N s", said)
+
+
+@pytest.mark.parametrize("name", ["watch-startup", "watch-stream"])
+def test_the_page_shows_what_is_printed(name: str, tmp_path: Path) -> None:
+    page = (HERE.parents[2] / "docs/watch.md").read_text("utf-8")
+    program, output = shown(page, name)
+    (tmp_path / "shop.py").write_text(program)
+    port = free_port()
+    command = [*WATCH, "1", "--", str(BIN / "uvicorn"), "shop:app", "--port", str(port)]
+    with Program(command, tmp_path, PYTHONUNBUFFERED="1") as found:
+        found.port = port  # type: ignore[attr-defined]
+        if name == "watch-stream":
+            open_ = connected(found, "/board")
+            found.process.send_signal(signal.SIGTERM)
+        hears(found, 'See "Timeouts and Ctrl-C".')
+        assert re.sub(r"\d+ s\b", "N s", said(found)) == output
+        if name == "watch-stream":
+            open_.close()
+
+
 def test_a_clean_up_that_the_server_cuts_off() -> None:
     with watched("gunicorn-asgi", "clean-up-waits") as program:
         connected(program, "/").close()
