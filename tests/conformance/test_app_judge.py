@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance import Fact
 from lifespec.conformance.app import judge
-from lifespec.conformance.app.play import Broken, Seen
+from lifespec.conformance.app.play import Seen
 from lifespec.conformance.report import fact
 from lifespec.conformance.text import Words
 from lifespec.diagnosis.fact import Error, Place
@@ -39,9 +38,7 @@ def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("seen", "label", "sentences"),
     [
-        (Seen(**STARTED), "starts", ["yes"]),
         (Seen(**STARTED, seconds={"startup": 1.26}), "starts", ["yes, in 1.3 s"]),
-        (Seen(**STARTED, seconds={"shutdown": 3.0}), "stops", ["yes, in 3.0 s"]),
         (Seen("failed", message="'pool'", caught=KEY_ERROR, framework="Quart"), "starts",
          ["no: KeyError: 'pool'", "(Quart sends only \"'pool'\"; this is what it had caught)"]),
         (Seen("failed", message="no database", caught=KEY_ERROR), "starts",
@@ -119,30 +116,3 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
     assert judge.advice_on(error) is None
     assert row_says(Seen("failed", caught=error), "change") == []
-
-
-@pytest.mark.parametrize(
-    ("phrase", "rule", "seen", "how", "kind"),
-    [
-        ("answers too", "state-may-be-missing", Seen("raised"), "skip", "does-not-start"),
-        ("answered", "shutdown-answered", Seen("failed"), "skip", "does-not-start"),
-        ("raises", "receive-refuses-unknown", Seen(), "skip", "course-start"),
-        ("raises", "receive-refuses-unknown", Seen(reaction="raised"), "skip", "course-start"),
-        ("raises", "unknown-scope-rejected", Seen(reaction="silent"), "broken", "did-nothing"),
-        ("raises", "unknown-scope-rejected", Seen(reaction="returned", ended="returned"), "broken",
-         "it-returned"),
-        ("kept", "state-keys-text", Seen(wrong_key="1"), "broken", "key-at-end"),
-        ("kept", "events-known", Seen(broken=[Broken("events-known", Fact("x"), open=True)]),
-         "unspecified", "x"),
-    ],
-)  # fmt: skip
-def test_phrases_judge_what_we_saw(phrase: str, rule: str, seen: Seen, how: str, kind: str) -> None:
-    found = judge.PHRASES[phrase](judge._Question(rule, "asgi 2.0", seen, seen, 30.0))
-    assert (found.how, found.observed.kind) == (how, kind)
-
-
-def test_a_library_that_raised_late_is_advised_without_a_line_of_the_author() -> None:
-    error = Error("OSError", "no database", None)
-    seen = Seen(startup="raised", received=True, ended="raised", error=error)
-    rows = judge.rows(seen, seen, 1.0)
-    assert [each.fact.kind for each in rows if each.label == "change"] == ["advise-send-failed"]

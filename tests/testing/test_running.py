@@ -1,12 +1,10 @@
 """What is found about an application that is started for a test."""
 
 import asyncio
-import gc
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -209,21 +207,6 @@ async def test_a_task_left_behind_is_named_with_a_failure() -> None:
         async with Running(starts(starts_workers, stops=NOT_STOPPED)):
             pass
     assert LEFT in caught.value.__notes__[0]
-
-
-async def test_the_owner_of_a_task_is_found_on_each_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing() -> None:
-        pass
-
-    task = asyncio.create_task(nothing())
-    assert running._owner(task) is None
-    context: dict[object, object] = {running._OWNER: "somebody"}
-    newer: Any = SimpleNamespace(get_context=lambda: context)
-    assert running._owner(newer) == "somebody"
-    older: Any = SimpleNamespace()
-    monkeypatch.setattr(gc, "get_referents", lambda *_: [])
-    assert running._owner(older) is None
-    await task
 
 
 def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,8 +159,5 @@ class Running:
 
 def _owner(task: asyncio.Task[Any]) -> object:
     """Return what a task belongs to, by the context in which it was made."""
-    get_context = getattr(task, "get_context", None)  # Python 3.12
-    if get_context is not None:
-        return get_context().get(_OWNER)
     contexts = (each for each in gc.get_referents(task) if isinstance(each, Context))
     return next((context.get(_OWNER) for context in contexts), None)
