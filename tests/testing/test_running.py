@@ -1,16 +1,21 @@
 """What is found about an application that is started for a test."""
 
 import asyncio
+import os
+import re
+import subprocess
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import causes
 import pytest
 import trio
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
+from lifespec.conformance import check_app
 from lifespec.diagnosis.fact import short
 from lifespec.testing import running
 from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
@@ -185,8 +190,9 @@ async def starts_workers_in_a_request(scope: Any, receive: Any, send: Any) -> No
 
 
 LEFT = (
-    "The application left behind a task that still runs: `worker` (worker), made in `worker`,"
-    f" {short(Path(__file__))}:{worker.__code__.co_firstlineno + 2}. Cancel it in the clean-up."
+    "The application left behind a task that still runs: `worker` (worker), made in"
+    f" `starts_workers`, {short(Path(__file__))}:{starts_workers.__code__.co_firstlineno + 3}."
+    " Cancel it in the clean-up."
 )
 
 
@@ -207,6 +213,53 @@ async def test_a_task_left_behind_is_named_with_a_failure() -> None:
         async with Running(starts(starts_workers, stops=NOT_STOPPED)):
             pass
     assert LEFT in caught.value.__notes__[0]
+
+
+ENDS = """
+import asyncio, os, warnings
+import causes
+from lifespec.testing.running import Running
+
+async def main():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        async with Running(causes.{name}):
+            pass
+    print(*(each.message for each in caught), sep="\\n", flush=True)
+    os.killpg(0, 9)  # with the processes that it has left
+
+asyncio.run(main())
+"""
+NUMBER = re.compile(r"\(\d+\)|(?<=ForkProcess-)[\d:]+")
+BOTH = ("task-left", "task-unawaited", "thread-left", "process-left", "signal-taken")
+
+
+@pytest.mark.parametrize(
+    "app",
+    [
+        causes.leaves_a_task,
+        causes.cancels_and_goes,
+        causes.leaves_a_thread,
+        causes.leaves_a_process,
+        causes.leaves_copies,
+        causes.takes_signals,
+    ],
+    ids=lambda each: each.__qualname__,
+)
+def test_the_fixture_says_the_same_as_the_check(app: Any) -> None:
+    rows = [row.fact for row in check_app(app, only=["start-and-stop"]).rows]
+    found = [NUMBER.sub("", str(each)) for each in rows if each.kind in BOTH]
+    path = os.pathsep.join(sys.path)
+    said = subprocess.run(
+        [sys.executable, "-c", ENDS.format(name=app.__qualname__)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        start_new_session=True,
+    )
+    assert found
+    assert [each for each in found if each not in NUMBER.sub("", said.stdout)] == [], said
 
 
 def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,10 @@ SENTENCES: Mapping[str, str] = {
     ),
     "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
     "process-left": _("a child process that still runs: {name}."),
+    "signal-taken": _(
+        "{handler} takes {signal} from the server, which does not stop by it, unless this handler"
+        " calls the one before."
+    ),
     "logged": _("{level} {logger}: {message}"),
     "logged-error": _("{level} {logger}: {message} ({error})"),
     "at-place": _("{what}, in {place}"),

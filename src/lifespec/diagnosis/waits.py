@@ -4,17 +4,20 @@ Looking never waits: `alive` does that.  What ends by itself has a moment for it
 """
 
 import asyncio
+import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from lifespec.diagnosis.alive import children, holds
+from lifespec.diagnosis.author import is_own
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.origins import task_name, thread_name
 
 ENDING = 0.5  # seconds that threads and processes have to end
 POLL = 0.05
+SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a server
 
 
 async def tasks(
@@ -45,9 +48,40 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
     return [fact("thread-left", name=thread_name(each)) for each in kept]
 
 
-def processes(pid: int) -> list[Fact]:
-    """Return the processes that a process has started and that do not end, where /proc has them."""
+def processes(pid: int, before: Collection[str] = ()) -> list[Fact]:
+    """Return the processes that a process has started and that do not end, where /proc has them.
+
+    `before` names those that were there before.
+    """
     end = time.monotonic() + ENDING
-    while (found := children(pid)) and time.monotonic() < end:
+    while (found := {*children(pid)} - {*before}) and time.monotonic() < end:
         time.sleep(POLL)
     return [fact("process-left", name=each) for each in sorted(found)]
+
+
+# ---- signals -----------------------------------------------------------------------------------
+
+
+def handlers() -> dict[signal.Signals, Any]:
+    """Return the handlers of the signals that end a server."""
+    return {each: signal.getsignal(each) for each in SIGNALS}
+
+
+def taken(before: Mapping[signal.Signals, Any]) -> list[Fact]:
+    """Return the handlers that have come in the place of those before."""
+    now = handlers()
+    return [
+        fact("signal-taken", signal=each.name, handler=_handler(now[each]))
+        for each in before
+        if now[each] != before[each]
+    ]
+
+
+def _handler(handler: Any) -> Fact | str:
+    """Return the name of a handler of a signal, and where it is if it is the author's."""
+    code, name = getattr(handler, "__code__", None), getattr(handler, "__qualname__", repr(handler))
+    name = "loop.add_signal_handler" if name == "_sighandler_noop" else name  # asyncio's
+    if code is None or not is_own(code.co_filename):
+        return f"`{name}`"
+    name = name.rpartition("<locals>.")[2]
+    return Place.at(name, code.co_filename, code.co_firstlineno).fact()

@@ -2,16 +2,17 @@
 
 import asyncio
 import gc
+import os
 import threading
 import warnings
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from contextvars import Context, ContextVar
 from types import TracebackType
 from typing import Any, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import waits
+from lifespec.diagnosis import alive, origins, waits
 from lifespec.diagnosis.author import without_lifespec
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.server import Lifespan, LifespanFailed, ShutdownFailed, StartupFailed
@@ -44,8 +45,8 @@ class Running:
 
     Raises `ViolationsFound` after the application has stopped, if a rule was broken.  If the body
     raised, its exception gets a note instead.  Issues a `LifespanWarning` for each warning of the
-    validator, for each task and thread that the application left behind, and each error that it
-    logged.
+    validator, for each task, thread and process that the application left behind, for each error
+    that it logged, and each handler of a signal that it put in the place of a server's.
     """
 
     lifespan: Lifespan
@@ -87,9 +88,12 @@ class Running:
         __tracebackhide__ = True
         self.lifespan = lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
-        self._threads = {*threading.enumerate()}
+        self._threads, self._children = {*threading.enumerate()}, alive.children(os.getpid())
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
+        self._ended.enter_context(origins.noting_threads())
+        self._made = self._ended.enter_context(_noting_tasks())
+        handlers = waits.handlers()
         try:
             await self.lifespan.__aenter__()
         except StartupFailed as failure:
@@ -97,6 +101,7 @@ class Running:
             raise self._explained(failure) from failure.__cause__
         finally:
             _OWNER.reset(token)
+        self._taken = waits.taken(handlers)
         return self
 
     async def __aexit__(
@@ -147,14 +152,33 @@ class Running:
         return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
 
     async def _leftovers(self) -> list[str]:
-        """Name the tasks and threads that the application left behind, and the errors it logged."""
+        """Name what the application left behind, the errors it logged, and signals it took."""
         try:
-            found = await waits.tasks(lambda task: _owner(task) is self)
+            found = await waits.tasks(lambda task: _owner(task) is self, self._made)
         except RuntimeError:  # trio's nurseries leave none
             found = []
-        found += waits.threads(self._threads)
+        found += waits.threads(self._threads) + waits.processes(os.getpid(), self._children)
         logged = [f"The application logged {each.fact()}" for each in self._logged]
-        return [*(f"The application left behind {each}" for each in found), *logged]
+        left = [f"The application left behind {each}" for each in found]
+        return [*left, *logged, *map(str, self._taken)]
+
+
+@contextmanager
+def _noting_tasks() -> Iterator[Mapping[asyncio.Task[Any], Any]]:
+    """Note the author's lines that make tasks, unless somebody else makes the tasks of the loop."""
+    tasks = origins.Tasks()
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:  # trio
+        yield tasks.made
+        return
+    if is_free := loop.get_task_factory() is None:
+        loop.set_task_factory(tasks)
+    try:
+        yield tasks.made
+    finally:
+        if is_free and loop.get_task_factory() is tasks:
+            loop.set_task_factory(None)
 
 
 def _owner(task: asyncio.Task[Any]) -> object:

@@ -6,7 +6,6 @@ unknown event and for one that changes no state; nothing else is raised into the
 """
 
 import difflib
-import signal
 import sys
 import time
 import traceback
@@ -22,7 +21,8 @@ from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.text import Words
 from lifespec.conformance.words import cut, short_repr
-from lifespec.diagnosis.author import described, is_lifespec, is_own, own_modules, places
+from lifespec.diagnosis import waits
+from lifespec.diagnosis.author import described, is_lifespec, own_modules, places
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
 from lifespec.diagnosis.stacks import awaited, line
@@ -30,7 +30,6 @@ from lifespec.testing import trace
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
 
 
@@ -158,7 +157,7 @@ class Call:
     """
 
     state: validate.State = "called"
-    idle = late = cancelled = acted = over = False
+    idle = late = cancelled = acted = over = got_shutdown = False
     deadline = began = phase_began = 0.0
     coroutine: Any = None
     reply = Fact("request-not-made")
@@ -172,7 +171,7 @@ class Call:
         self.messages: list[Any] = []
         self.raised: BaseException | None = None
         self.changed: Any = loop.event()
-        self.handlers = {each: signal.getsignal(each) for each in SIGNALS}
+        self.handlers = waits.handlers()
 
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
@@ -220,11 +219,7 @@ class Call:
         if event["type"] == "lifespan.shutdown":
             self.seen.shutdown_sent, self.phase_began = True, time.monotonic()
             self.mark("stopping")
-            now = {each: signal.getsignal(each) for each in SIGNALS}
-            own = [each for each in SIGNALS if now[each] != self.handlers[each]]
-            self.seen.handlers = [
-                fact("signal-taken", signal=each.name, handler=_handler(now[each])) for each in own
-            ]
+            self.seen.handlers = waits.taken(self.handlers)
             self.note_died("died")
         self.inbox.append(event)
         self.idle = False
@@ -358,6 +353,7 @@ class Call:
             await self.changed.wait()
         event = self.inbox.pop(0)
         self.idle, self.acted, self.seen.received = False, False, True
+        self.got_shutdown = self.got_shutdown or event["type"] == "lifespan.shutdown"
         self.note("received", event["type"])
         if event["type"] in validate.EVENTS:
             self.state = validate.TRANSITIONS[self.state][event["type"]].to
@@ -452,7 +448,7 @@ class Call:
         if not self.is_late():
             seen.startup = seen.startup or how
             if seen.startup == "complete":
-                seen.shutdown = seen.shutdown or (how if seen.shutdown_sent else f"{how} early")
+                seen.shutdown = seen.shutdown or (how if self.got_shutdown else f"{how} early")
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":
@@ -501,16 +497,6 @@ def _variables(before: Context) -> list[Fact]:
         each for each, value in copy_context().items() if before.get(each, before) is not value
     ]
     return [fact("context-variable", name=named[each]) for each in found if each in named]
-
-
-def _handler(handler: Any) -> Fact | str:
-    """Return the name of a handler of a signal, and where it is if it is the author's."""
-    code, name = getattr(handler, "__code__", None), getattr(handler, "__qualname__", repr(handler))
-    name = "loop.add_signal_handler" if name == "_sighandler_noop" else name  # asyncio's
-    if code is None or not is_own(code.co_filename):
-        return f"`{name}`"
-    name = name.rpartition("<locals>.")[2]
-    return Place.at(name, code.co_filename, code.co_firstlineno).fact()
 
 
 def _unknown(kind: object, message: object) -> Fact:

@@ -304,7 +304,9 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 
 def _play(job: Job, case: Case, watch: Watch) -> Seen:
     """Play a case, and see what is left behind; return what was seen."""
-    subject, looks, before = job.find(), case.name in cases.COURSE, {*threading.enumerate()}
+    before, looks = {*threading.enumerate()}, case.name in cases.COURSE
+    with origins.noting_threads():  # where it was not imported before this process was made
+        subject = job.find()
     found, ran = entered.find(subject) if looks else [], set[CodeType]()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_unawaited(logged), origins.noting_threads():
