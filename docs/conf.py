@@ -54,6 +54,10 @@ nitpick_ignore_regex = [
     # Python's own names: their inventory would have to be fetched, and a build asks no other host.
     ("py:.*", r"(asyncio|collections\.abc|contextlib|typing)\..*"),
 ]
+_APPLICATIONS = "with_lifespan", "combine_lifespans", "double_to_single_callable"
+_RETURNED = dict.fromkeys(_APPLICATIONS, "``ASGIApp``") | {
+    "with_state": ":py:class:`dict`\\ \\[:py:class:`str`, :py:data:`~typing.Any`]"
+}
 # sphinx-autodoc-typehints uses a method that Sphinx 10 will drop.
 warnings.filterwarnings("ignore", module="sphinx_autodoc_typehints", category=DeprecationWarning)
 # A message without a translation, or with a fuzzy one, is shown in English with a note.
@@ -124,12 +128,12 @@ pygments_style = "lifespec_docs.highlighting.Light"
 pygments_dark_style = "lifespec_docs.highlighting.Dark"
 
 
-def _plain_dict(
+def _plain_type(
     _app: Sphinx, _what: str, name: str, _o: object, _n: object, doc: list[str]
 ) -> None:
-    """Show what `with_state` returns as the dict that it is; its other type is for checkers."""
-    if name.endswith(".with_state"):
-        doc += ["", ":rtype: :py:class:`dict`\\ \\[:py:class:`str`, :py:data:`~typing.Any`]"]
+    """Show by its name what a function returns, if its annotation is for checkers."""
+    if shown := _RETURNED.get(name.rpartition(".")[2]):
+        doc += ["", f":rtype: {shown}"]
 
 
 def _public_signature(_app: Sphinx, function: Any, _bound: bool) -> None:  # noqa: FBT001
@@ -153,7 +157,7 @@ def _draw_facts(_app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect the hooks: `_plain_dict` before sphinx-autodoc-typehints, which then adds no type."""
+    """Connect the hooks: `_plain_type` before sphinx-autodoc-typehints, which then adds no type."""
     app.connect("autodoc-before-process-signature", _public_signature, priority=600)
-    app.connect("autodoc-process-docstring", _plain_dict, priority=400)
+    app.connect("autodoc-process-docstring", _plain_type, priority=400)
     app.connect("config-inited", _draw_facts)

@@ -217,9 +217,8 @@ def test_an_address_without_a_page_leads_to_the_search(
     for language, said in ("en", "Pages found"), ("zh-cn", "找到"):
         browser.open(f"{address}/en/none.html")
         browser.run(f"""
-            const form = document.querySelector("form[action^={language}]");
-            form.q.value = "uvicorn";
-            form.requestSubmit();
+            document.querySelector("form[action^={language}] input").value = "uvicorn";
+            setTimeout(() => document.querySelector("form[action^={language}]").requestSubmit());
         """)
         browser.until(f"location.pathname.endsWith('/{language}/search.html')")
         browser.until(f"document.querySelector('#search-summary')?.textContent.includes({said!r})")

@@ -2,37 +2,25 @@
 
 from typing import ClassVar
 
+from pygments import token  # type: ignore[import-untyped]
 from pygments.style import Style  # type: ignore[import-untyped]
-from pygments.token import (  # type: ignore[import-untyped]
-    Comment,
-    Generic,
-    Keyword,
-    Name,
-    Number,
-    Operator,
-    String,
-    Token,
-    _TokenType,
-)
+
+KINDS = {  # of tokens by their colour; other kinds are plain
+    "plain": "Token",
+    "quiet": "Comment Generic.Prompt Generic.Output Generic.Traceback",
+    "word": "Keyword Operator.Word",
+    "name": "Name.Function Name.Class Name.Decorator Name.Tag",
+    "text": "Literal.String",
+    "number": "Literal.Number Keyword.Constant",
+}
 
 
-def _styles(**ink: str) -> dict[_TokenType, str]:
-    """Return the colour of each kind of token; other kinds are plain."""
+def _styles(*colours: str) -> dict[object, str]:
+    """Return the colour of each kind of token."""
     return {
-        Token: ink["plain"],
-        Comment: ink["quiet"],
-        Keyword: ink["word"],
-        Operator.Word: ink["word"],
-        Name.Function: ink["name"],
-        Name.Class: ink["name"],
-        Name.Decorator: ink["name"],
-        Name.Tag: ink["name"],
-        String: ink["text"],
-        Number: ink["number"],
-        Keyword.Constant: ink["number"],
-        Generic.Prompt: ink["quiet"],
-        Generic.Output: ink["quiet"],
-        Generic.Traceback: ink["quiet"],
+        token.string_to_tokentype(kind): colour
+        for kinds, colour in zip(KINDS.values(), colours, strict=True)
+        for kind in kinds.split()
     }
 
 
@@ -41,15 +29,7 @@ class Light(Style):  # type: ignore[misc]
 
     name = "light"
     background_color = "#f9fafb"
-    plain = "#1c2128"
-    styles: ClassVar = _styles(
-        plain=plain,
-        quiet="#5a636e",
-        word="#76348b",
-        name="#0b5c68",
-        text="#1d6a39",
-        number="#8a4600",
-    )
+    styles: ClassVar = _styles("#1c2128", "#5a636e", "#76348b", "#0b5c68", "#1d6a39", "#8a4600")
 
 
 class Dark(Style):  # type: ignore[misc]
@@ -57,12 +37,4 @@ class Dark(Style):  # type: ignore[misc]
 
     name = "dark"
     background_color = "#1a1c1e"
-    plain = "#d5d8dc"
-    styles: ClassVar = _styles(
-        plain=plain,
-        quiet="#9aa2ab",
-        word="#d0a5e4",
-        name="#74c5d1",
-        text="#98cfa0",
-        number="#e3b26c",
-    )
+    styles: ClassVar = _styles("#d5d8dc", "#9aa2ab", "#d0a5e4", "#74c5d1", "#98cfa0", "#e3b26c")

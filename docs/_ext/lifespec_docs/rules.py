@@ -7,8 +7,7 @@ with file and line.
 import functools
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from docutils import nodes
 from docutils.nodes import Element
@@ -255,12 +254,6 @@ class RuleDomain(Domain):
         """Forget the rules of a page."""
         kept = {rule: home for rule, home in self.places.items() if home != docname}
         self.data["places"] = kept
-
-    def merge_domaindata(self, docnames: AbstractSet[str], otherdata: dict[str, Any]) -> None:
-        """Take over what another process has read."""
-        self.places.update(
-            (rule, home) for rule, home in otherdata["places"].items() if home in docnames
-        )
 
     def resolve_xref(
         self,

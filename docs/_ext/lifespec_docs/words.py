@@ -19,7 +19,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.transforms import SphinxTransform
 
-TYPES = (":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[")  # the second is conf.py's
+# as sphinx-autodoc-typehints and conf.py write them
+TYPES = ":sphinx_autodoc_typehints_type:", ":py:class:`dict`\\ \\[", "``ASGIApp``"
 ROOT = Path(__file__).resolve().parents[3]
 
 
