@@ -1,5 +1,6 @@
 """`lifespec watch` runs a command as it would run without it, and says what it waits for."""
 
+import argparse
 import json
 import os
 import pty
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from lifespec import cli, watch
+from lifespec.conformance.text import Words
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.watched import Cause, Process
 
@@ -340,3 +342,38 @@ def test_windows_is_told_that_it_cannot(
     monkeypatch.setattr(cli, "WINDOWS", True)
     assert cli.main(["watch", "--language", "en", "--", "true"]) == 2
     assert "Linux or macOS" in capsys.readouterr().err
+
+
+def test_a_clean_up_that_was_cut_off_is_told_once(state: watch.Watch, said: list[Fact]) -> None:
+    found = process_of(state, 2**22 + 1, CALLED, STARTED)
+    state.look()
+    for cause in state.was_cut_off(found):
+        state.say(found, cause)
+    assert [each.kind for each in said] == ["watch-left-out"]
+
+
+def test_a_server_that_got_the_signal_itself_is_not_talked_about(
+    state: watch.Watch, said: list[Fact]
+) -> None:
+    with subprocess.Popen(["sleep", "0.1"]) as command:
+        process_of(state, command.pid, CALLED, STARTED)
+        state.signals.append(watch.Signal(signal.SIGTERM, 20.0))
+        state.say_signal(command)  # type: ignore[arg-type]
+    assert said == []
+
+
+def test_what_is_said_of_one_of_several_processes_has_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "said.jsonl"
+    tell = cli._teller(argparse.Namespace(words=Words(), json=file))
+    row = fact("source", file="shop.py", line=1, function="f", source="pass")
+    tell(fact("watch-failed", error="KeyError"), [row], Fact("advise-silent"), 7)
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first == "lifespec: process 7: startup failed: KeyError"
+    assert second.strip() == "shop.py:1  in f  pass"
+    assert third.strip() == "Answer the event before receiving the next one."
+    tell(Fact("watch-unseen"), (), None, 0)
+    says, unseen = map(json.loads, file.read_text("utf-8").splitlines())
+    assert says["kind"] == "watch-process"
+    assert unseen["advice"] is None

@@ -386,3 +386,66 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 def test_what_travels_into_servers_runs_on_python_3_9() -> None:
     for each in module, alive, stacks:
         ast.parse(Path(each.__file__).read_text("utf-8"), feature_version=(3, 9))
+
+
+def test_while_it_serves_little_is_looked_at(agent: Agent) -> None:
+    now = time.monotonic()
+    agent.began, agent.counted = now - 100, now
+    agent.look(now)
+    assert lines(agent, "look") == []
+    agent.look_at_tasks({}, now)
+    assert agent.requests == {}
+    agent.watcher = 0
+    assert agent.is_watched()
+    frames = {threading.main_thread().ident or 0: sys._getframe()}
+    first, second = (agent.seen(frames, {}, now + seconds) for seconds in (0, 3))
+    assert (first["for"], second["for"]) == (0, 3)
+
+
+def test_a_class_is_hooked_by_one_table_or_the_other(
+    toy: Any, agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marked: list[Any] = []
+    inspect = sys.modules["inspect"]
+    monkeypatch.setattr(
+        inspect, "markcoroutinefunction", lambda each: marked.append(each) or each, raising=False
+    )
+    monkeypatch.delitem(module.MOMENTS, "toyserver")
+    fresh = importlib.reload(toy)  # whose methods the finder has hooked, and marked
+    assert len(marked) == 4
+    monkeypatch.delitem(module.SERVERS, "toyserver")
+    module.hook(fresh, agent)
+    assert len(marked) == 4
+
+
+def test_an_answer_to_a_call_before_it_was_watched_is_seen_too(toy: Any, agent: Agent) -> None:
+    asyncio.run(toy.Lifespan(None).send({"type": "lifespan.shutdown.complete"}))
+    assert [each["type"] for each in lines(agent, "sent")] == ["lifespan.shutdown.complete"]
+
+
+def test_a_process_without_asyncio_has_no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncio.events", SimpleNamespace())
+    assert alive.loops(stacks.threads()) == {}
+
+
+def test_what_asyncio_wait_waits_for_is_followed() -> None:
+    async def waits(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.wait([asyncio.ensure_future(for_ever())])
+
+    async def main() -> None:
+        task = asyncio.create_task(waits("http", None, None))
+        await asyncio.sleep(0.01)
+        frames = stacks.branch(task)
+        assert [each.f_code.co_name for each in frames].count("for_ever") == 1
+        assert stacks.scope_of(frames) is None  # what is called so is no scope
+        task.cancel()
+
+    asyncio.run(main())
+
+
+def test_what_awaits_itself_has_an_end() -> None:
+    class Awaits:
+        def get_coro(self) -> Any:
+            return self
+
+    assert stacks.awaited(Awaits()) == []

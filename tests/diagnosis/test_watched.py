@@ -222,3 +222,13 @@ def test_lines_are_read_once_they_are_whole(tmp_path: Path) -> None:
     found.read()
     assert found.has_started
     assert not [*events(found)]
+
+
+def test_what_has_not_lasted_is_not_said(tmp_path: Path) -> None:
+    found = process(tmp_path, CALLED | {"time": 5.0}, look={"lifespans": [CALL]})
+    assert said(found) == []
+
+
+def test_a_cancellation_after_startup_is_told_at_the_end_alone(tmp_path: Path) -> None:
+    found = process(tmp_path, STARTED, {"what": "raised", "error": CANCELLED}, look={})
+    assert said(found) == []

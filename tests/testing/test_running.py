@@ -289,3 +289,15 @@ def test_a_task_of_the_host_gets_asyncio_and_one_of_the_guest_trio() -> None:
 
 def test_it_is_named_after_the_application() -> None:
     assert repr(Running(shop)) == f"<Running {shop!r}>"
+
+
+async def test_a_task_factory_of_somebody_else_stays() -> None:
+    def makes(loop: Any, coroutine: Any, **options: Any) -> Any:
+        return asyncio.Task(coroutine, loop=loop, **options)
+
+    loop = asyncio.get_running_loop()
+    loop.set_task_factory(makes)
+    async with Running(shop):
+        assert loop.get_task_factory() is makes
+    assert loop.get_task_factory() is makes
+    loop.set_task_factory(None)
