@@ -64,6 +64,10 @@ def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
          [("This code is called with every scope, not only with those of requests: middleware"
            " passes the others on to the application before it does anything else. See"
            ' "Write middleware".')]),
+        (Seen("raised", received=True, error=KEY_ERROR), "change",
+         [("Catch the exception in the code that raises it, and send lifespan.startup.failed there,"
+           " so that no server serves the application without its startup. See"
+           ' "Quickstart for applications".')]),
         (Seen(**STARTED, unrun=[fact("handler-ignored", receiver="app.on_event", place="x")]),
          "change",
          [('Move the code of the handlers into the lifespan. See "Migrate from `on_event`".')]),
@@ -116,3 +120,16 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
     assert judge.advice_on(error) is None
     assert row_says(Seen("failed", caught=error), "change") == []
+
+
+@pytest.mark.parametrize(
+    ("phrase", "rule", "seen", "first", "how"),
+    [
+        ("answers too", "startup-answered", Seen("hung"), Seen("hung"), "skip"),
+        ("raises", "receive-refuses-unknown", Seen(reaction="raised"), Seen(), "skip"),
+        ("raises", "unknown-scope-refused", Seen(reaction="silent"), Seen(), "broken"),
+    ],
+)
+def test_a_phrase_is_judged(phrase: str, rule: str, seen: Seen, first: Seen, how: str) -> None:
+    question = judge._Question(rule, "asgi 2.0", seen, first, 30.0)
+    assert judge.PHRASES[phrase](question).how == how

@@ -136,3 +136,14 @@ def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
     frames = "".join(f'  File "{file}", line 1 in run\n' for file in files)
     seen = interrupted(Seen(), f"Thread 0x1 (most recent call first):\n{frames}")
     assert (seen.startup, seen.doing) == ("hung", "starved")
+
+
+def test_a_process_is_forked_once_a_thread_that_ends_has_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for thread in "12":
+        (tmp_path / thread).touch()
+    monkeypatch.setattr(process, "Path", lambda _: tmp_path)
+    monkeypatch.setattr(process.threading, "active_count", lambda: 1)
+    monkeypatch.setattr(time, "sleep", lambda _: (tmp_path / "2").unlink())
+    assert not process._cannot_fork(process._open_files())
