@@ -25,6 +25,8 @@ SERVERS = {
     "uvicorn-reload": "uvicorn {app} --port {port} --reload",
     "uvicorn-workers": "uvicorn {app} --port {port} --workers 2",
     "uvicorn-run": "python troubles.py {port}",
+    "fastapi-run": "fastapi run on_fastapi.py --port {port}",
+    "fastapi-dev": "fastapi dev on_fastapi.py --port {port}",
     "hypercorn": "hypercorn {app} --bind 127.0.0.1:{port}",
     "hypercorn-trio": "hypercorn {app} --worker-class trio --bind 127.0.0.1:{port}",
     "granian": "granian --interface asgi {app} --port {port}",
@@ -34,7 +36,7 @@ SERVERS = {
 }
 MANY = ("uvicorn-h11", "uvicorn-reload", "uvicorn-workers", "uvicorn-run", "hypercorn", "granian")
 GUNICORN = ("gunicorn-asgi", "gunicorn-uvicorn")
-ALL = ("uvicorn", *MANY, *GUNICORN)
+ALL = ("uvicorn", *MANY, *GUNICORN, "fastapi-run", "fastapi-dev")
 
 
 def line(source: str) -> int:
