@@ -370,7 +370,7 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     started: list[Any] = []
     forks: dict[str, Callable[[], None]] = {}
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
-    monkeypatch.setattr(module._thread, "start_new_thread", lambda run, _: started.append(run))
+    monkeypatch.setattr(module, "start_new_thread", lambda run, _: started.append(run))
     monkeypatch.setattr(os, "register_at_fork", forks.update)
     agent = module.begin(str(tmp_path))
     toy.Off().startup()  # of a module that was imported before

@@ -11,7 +11,6 @@ What goes wrong here is nobody's trouble but ours: it is left out, and the serve
 
 from __future__ import annotations
 
-import _thread
 import contextlib
 import functools
 import gc
@@ -22,7 +21,9 @@ import sys
 import threading
 import time
 import weakref
+from _thread import get_ident, start_new_thread
 from collections.abc import Callable
+from time import monotonic, sleep  # as they are before gevent, say, replaces them
 from typing import Any, NamedTuple
 
 from . import alive, stacks
@@ -106,7 +107,7 @@ class Agent:
         self.died: set[int] = set()
         self.owes: dict[Any, float] = {}  # a loop, and since when it has to run what it was given
         self.requests: dict[str, Any] = {}
-        self.began = time.monotonic()
+        self.began = monotonic()
         self.counted = 0.0  # when tasks were looked at
         self.before = ""
         self.main: tuple[Any, float] = (None, 0.0)  # where the main thread is, and since when
@@ -117,9 +118,9 @@ class Agent:
         """Look, for as long as this process lives and somebody reads."""
         pid = self.pid
         while self.pid == pid and self.is_watched():
-            time.sleep(TICK if self.is_lively() else REST)
+            sleep(TICK if self.is_lively() else REST)
             with contextlib.suppress(Exception):
-                self.look(time.monotonic())
+                self.look(monotonic())
 
     def is_watched(self) -> bool:
         """Tell whether somebody reads; if not, remove what was written."""
@@ -137,7 +138,7 @@ class Agent:
 
     def is_lively(self) -> bool:
         """Tell whether startup or shutdown may last."""
-        soon = time.monotonic() - self.began < SOON
+        soon = monotonic() - self.began < SOON
         return soon or self.is_stopping or not all(each.is_answered for each in self.lifespans)
 
     def note(self, what: str, **more: Any) -> None:
@@ -157,7 +158,7 @@ class Agent:
         if os.path.exists(os.path.join(self.folder, "stop")):
             self.is_stopping = True
         frames = stacks.threads()
-        frames.pop(threading.get_ident(), None)
+        frames.pop(get_ident(), None)
         loops = self.running(frames)
         self.had_loop = self.had_loop or bool(loops)
         few = self.is_lively() and len(self.known) < COUNTED / 10
@@ -384,7 +385,7 @@ def hook(module: Any, agent: Agent) -> None:
 
     def asked(this: Any, coroutine: Any, *_: Any) -> None:
         calls[this].asked = weakref.ref(coroutine)
-        agent.loops[current_loop()] = threading.get_ident()
+        agent.loops[current_loop()] = get_ident()
 
     def sent(this: Any, _: Any, message: Any, *__: Any) -> None:
         if this in calls:  # and was not called before it was watched
@@ -451,7 +452,7 @@ def begin(folder: str, own: str = "", watcher: int = 0) -> Agent:
             hook(sys.modules[each], agent)
 
     def start() -> None:
-        _thread.start_new_thread(agent.run, ())
+        start_new_thread(agent.run, ())
 
     def forked() -> None:
         agent.begin()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from _thread import get_ident
 from typing import Any
 
 from . import stacks
@@ -38,7 +39,7 @@ def threads() -> list[Any]:
 
 def holds(thread: Any) -> bool:
     """Tell whether a thread delays the end of the process; that of an idle pool does not."""
-    if thread.daemon or thread.ident == threading.get_ident():
+    if thread.daemon or thread.ident == get_ident():
         return False
     pending = getattr(thread, "pending_work_items", None)
     if pending is not None:  # a pool of processes

@@ -48,13 +48,10 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
     return [fact("thread-left", name=thread_name(each)) for each in kept]
 
 
-def processes(pid: int, before: Collection[str] = ()) -> list[Fact]:
-    """Return the processes that a process has started and that do not end, where /proc has them.
-
-    `before` names those that were there before.
-    """
+def processes(pid: int) -> list[Fact]:
+    """Return the processes that a process has started and that do not end, where /proc has them."""
     end = time.monotonic() + ENDING
-    while (found := {*children(pid)} - {*before}) and time.monotonic() < end:
+    while (found := children(pid)) and time.monotonic() < end:
         time.sleep(POLL)
     return [fact("process-left", name=each) for each in sorted(found)]
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import os
 import threading
 import warnings
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import alive, origins, waits
+from lifespec.diagnosis import origins, waits
 from lifespec.diagnosis.author import without_lifespec
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.server import Lifespan, LifespanFailed, ShutdownFailed, StartupFailed
@@ -45,7 +44,7 @@ class Running:
 
     Raises `ViolationsFound` after the application has stopped, if a rule was broken.  If the body
     raised, its exception gets a note instead.  Issues a `LifespanWarning` for each warning of the
-    validator, for each task, thread and process that the application left behind, for each error
+    validator, for each task and thread that the application left behind, for each error
     that it logged, and each handler of a signal that it put in the place of a server's.
     """
 
@@ -88,7 +87,7 @@ class Running:
         __tracebackhide__ = True
         self.lifespan = lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
-        self._threads, self._children = {*threading.enumerate()}, alive.children(os.getpid())
+        self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
         self._ended.enter_context(origins.noting_threads())
@@ -157,7 +156,7 @@ class Running:
             found = await waits.tasks(lambda task: _owner(task) is self, self._made)
         except RuntimeError:  # trio's nurseries leave none
             found = []
-        found += waits.threads(self._threads) + waits.processes(os.getpid(), self._children)
+        found += waits.threads(self._threads)
         logged = [f"The application logged {each.fact()}" for each in self._logged]
         left = [f"The application left behind {each}" for each in found]
         return [*left, *logged, *map(str, self._taken)]
