@@ -69,7 +69,7 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
         return None
 
     replaced = _own_lifespan(app)
-    application.lifespan_context = lifespan  # type: ignore[attr-defined]
+    vars(application)["lifespan_context"] = lifespan
     return application
 
 
