@@ -34,7 +34,7 @@ PROGRAM = re.compile(
 )
 ROUTE = re.compile(r'(?:Route|\.get)\("(/[^"{]*)["{]')
 BIN = Path(sys.executable).parent
-CHECK = f"{BIN}/lifespec check app --strict --timeout 10 {{name}}:app"
+CHECK = "lifespec check app --strict --timeout 10 {name}:app"
 SERVERS = {
     "uvicorn": ("uvicorn {name}:app --port {port}", signal.SIGINT),
     "fastapi run": ("fastapi run {name}.py --host 127.0.0.1 --port {port}", signal.SIGTERM),
@@ -149,10 +149,10 @@ def test_each_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Pa
                 continue
             folder, port = tmp_path / server, loopback.free_port()
             prepare(folder, {**app.files, f"{app.name}.py": source})
-            words = f"{BIN}/{command}".format(name=app.name, port=port).split()
+            words = called(command.format(name=app.name, port=port))
             running[server] = stack.enter_context(Program(words, folder, **ENVIRONMENT)), port
         if not app.fragment:
-            check = Program(CHECK.format(name=app.name).split(), folder, **ENVIRONMENT)
+            check = Program(called(CHECK.format(name=app.name)), folder, **ENVIRONMENT)
             if stack.enter_context(check).wait(PATIENCE) != 0:
                 found["check"] = check.lines
         for server, (program, port) in running.items():
@@ -166,6 +166,12 @@ def test_each_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Pa
             missing = set() if reasons else printed - {*program.lines}
             found |= {f"{server}: not printed: {each}": program.lines for each in missing}
     assert found == {}
+
+
+def called(command: str) -> list[str]:
+    """Return the words of a command of this environment, whose path may have spaces."""
+    program, *words = command.split()
+    return [str(BIN / program), *words]
 
 
 def prepare(folder: Path, files: dict[str, str]) -> None:
