@@ -112,7 +112,7 @@ class Agent:
         self.before = ""
         self.main: tuple[Any, float] = (None, 0.0)  # where the main thread is, and since when
         self.is_stopping = self.had_loop = False
-        self.note("began", parent=os.getppid(), argv=getattr(sys, "orig_argv", sys.argv)[:9])
+        self.note("began")
 
     def run(self) -> None:
         """Look, for as long as this process lives and somebody reads."""
@@ -274,7 +274,8 @@ class Agent:
             return
         tasks.sort(key=self.known.__getitem__)
         calls = [(stacks.branch(each), self.known[each]) for each in tasks[:COUNTED]]
-        calls += [(stacks.awaited(each), None) for each in untracked_calls()]
+        untracked = untracked_calls() if self.is_stopping else []  # it looks at every object
+        calls += [(stacks.awaited(each), None) for each in untracked]
         for frames, since in calls:
             scope = stacks.scope_of(frames)
             if scope is not None and scope["type"] == "lifespan":
@@ -325,12 +326,8 @@ def untracked_calls() -> list[Any]:
     """Return the calls that granian runs in no task."""
     if "granian.asgi" not in sys.modules:
         return []
-    names = ("future_watcher",)
-    return [
-        each
-        for each in gc.get_objects()
-        if getattr(each, "__name__", "") in names and hasattr(type(each), "cr_frame")
-    ]
+    calls = (each for each in gc.get_objects() if hasattr(type(each), "cr_frame"))
+    return [each for each in calls if each.__name__ == "future_watcher"]
 
 
 # ---- what servers are asked for ----------------------------------------------------------------

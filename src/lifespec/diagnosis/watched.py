@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, Place, fact
 
-ANSWERS = ("complete", "failed")
 LINES, REQUESTS = 4, 5  # that are shown
 LIMITS = ("uvicorn", "granian")  # servers that wait for requests without a limit, and its option
 
@@ -35,8 +34,6 @@ class Process:
     """A process with an agent: the file that this writes, and what it has said so far."""
 
     path: Path
-    parent: int = 0
-    argv: Sequence[str] = ()
     server: str = ""
     events: list[dict[str, Any]] = field(default_factory=list)
     look: Mapping[str, Any] = field(default_factory=dict)
@@ -64,7 +61,6 @@ class Process:
             self.kept = next((x["lines"] for x in self.lifespans if x["lines"]), self.kept)
             return
         self.server = line.get("server", self.server)
-        self.parent, self.argv = line.get("parent", self.parent), line.get("argv", self.argv)
         self.events.append(line)
 
     def seen(self) -> float:
