@@ -181,14 +181,14 @@ MUTANTS["crashed-gets-no-events"] = sent_afterwards(
 
 @breaks("startup-before-serving")
 def serves_early() -> None:
-    async def early(app: Any, sock: Any, options: Any) -> Any:
+    async def early(app: Any, lifespan: Any, sock: Any, options: Any) -> Any:
         without = SimpleNamespace(with_state=lambda scope: scope)
         connections = serve.Connections(app, without)
         listening = await asyncio.start_server(connections.accept, sock=sock.dup())
         await asyncio.sleep(1)
         listening.close()
         await connections.close(1)
-        return await original.serve(app, sock, options)
+        return await original.serve(app, lifespan, sock, options)
 
     serve.serve = early
 
