@@ -16,7 +16,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from lifespec import cli, conformance
+from lifespec import cli, commands, conformance
+from lifespec.conformance import report
 from lifespec.conformance.report import Finding, Report, Verdict, fact
 
 SRC = Path(cli.__file__).parent
@@ -90,7 +91,7 @@ def test_help_fits_a_terminal(
     out, err = capfd.readouterr()
     assert max(map(len, out.splitlines())) <= LONGEST
     assert err == ""
-    assert "copy" not in arguments or all(f"{name}:" in out for name in cli.COPIES)
+    assert "copy" not in arguments or all(f"{name}:" in out for name in commands.COPIES)
     assert len(out.splitlines()) < 24 or arguments[:1] == ["check"]
 
 
@@ -125,7 +126,7 @@ def test_a_folder_that_is_not_installed_has_no_version(
 ) -> None:
     assert ended("--version") == 0
     assert capfd.readouterr().out == f"lifespec {metadata.version('lifespec')}\n"
-    monkeypatch.setattr(cli, "version", lambda: None)
+    monkeypatch.setattr(report, "version", lambda: None)
     assert ended("--version") == 0
     assert capfd.readouterr() == ("lifespec (not installed)\n", "")
 
@@ -173,7 +174,7 @@ def test_an_error_or_an_interrupt_is_a_sentence(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli.explain, "lines", fails)
+    monkeypatch.setattr(commands.explain, "lines", fails)
     assert ended("explain", "startup-sent") == status
     assert capfd.readouterr() == ("", f"lifespec: {sentence}\n")
 
@@ -200,7 +201,7 @@ def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
 def test_a_check_on_windows_is_refused_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "WINDOWS", True)
+    monkeypatch.setattr(commands, "WINDOWS", True)
     assert ended("check", "app", "shop:app") == 2
     assert capfd.readouterr().err.startswith("lifespec: a check needs the processes and signals of")
 
@@ -307,14 +308,14 @@ def test_characters_that_a_terminal_lacks_are_escaped(
 
 def test_the_files_are_those_that_are_self_contained() -> None:
     marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
-    assert marked == {*cli.COPIES} - {"server_trio"}  # which needs server.py beside it
+    assert marked == {*commands.COPIES} - {"server_trio"}  # which needs server.py beside it
 
 
 def test_copy_writes_new_files_only(tmp_path: Path, refusal: Callable[..., str]) -> None:
     mine = tmp_path / "mine.py"
     assert ended("copy", "server", "server_trio", "--to", str(tmp_path)) == 0
     assert ended("copy", "server", "--to", str(mine)) == 0
-    assert mine.read_text("utf-8") == cli.content("server")
+    assert mine.read_text("utf-8") == commands.content("server")
     mine.write_text("mine")
     sentence = refusal("copy", "server", "--to", str(mine))
     assert sentence == f"{mine} already exists: give another path, or remove it first"

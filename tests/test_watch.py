@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from lifespec import cli, watch
+from lifespec import cli, commands, watch
 from lifespec.conformance.text import Words
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.watched import Cause, Process
@@ -340,7 +340,7 @@ def test_a_process_that_runs_already_is_looked_into(
 def test_windows_is_told_that_it_cannot(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "WINDOWS", True)
+    monkeypatch.setattr(commands, "WINDOWS", True)
     assert cli.main(["watch", "--language", "en", "--", "true"]) == 2
     assert "Linux or macOS" in capsys.readouterr().err
 
@@ -367,7 +367,7 @@ def test_what_is_said_of_one_of_several_processes_has_its_number(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "said.jsonl"
-    tell = cli._teller(argparse.Namespace(words=Words(), json=file))
+    tell = commands._teller(argparse.Namespace(words=Words(), json=file))
     row = fact("source", file="shop.py", line=1, function="f", source="pass")
     tell(fact("watch-failed", error="KeyError"), [row], Fact("advise-silent"), 7)
     first, second, third = capsys.readouterr().err.splitlines()

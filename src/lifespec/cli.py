@@ -1,53 +1,27 @@
-"""The command `lifespec`: check, explain, cases and copy.
+"""The command `lifespec`: its parser, and which function of `commands` carries it out.
 
-Each command has a function that carries it out and returns the exit status.  What cannot be carried
-out raises Unchecked: a sentence on standard error, in the reader's language, and status 2.
+An interpreter for the application is begun first, and each command imports what it uses.
 """
 
 import argparse
-import contextlib
-import itertools
-import json
 import os
-import shutil
-import signal
 import sys
-import threading
-import time
-from collections.abc import Iterator, Sequence
-from importlib import metadata, resources
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from lifespec import conformance
-from lifespec.conformance import cases, explain
-from lifespec.conformance.app.check import LIMIT
-from lifespec.conformance.explain import WIDTH
-from lifespec.conformance.report import (
-    Finding,
-    Report,
-    Unchecked,
-    Verdict,
-    as_json,
-    as_junit,
-    known_rule,
-    version,
-)
-from lifespec.conformance.rules import NEWEST, rules
-from lifespec.conformance.server.play import TIMEOUT
-from lifespec.conformance.server.process import SIGNALLED, leaving_none
-from lifespec.conformance.text import Words, render
-from lifespec.diagnosis.fact import Fact, fact
-from lifespec.validate import SPECS
-from lifespec.watch import AFTER, Tell, attach, watch
+from lifespec.conformance.processes import leaving_none
 
-END = '\n"""\n'  # of the docstring of a module
-COPIES = {
-    "server": "Lifespan, for servers and test clients",
-    "server_trio": "Lifespan for servers on trio, with server.py beside it",
-    "application": "with_lifespan, for applications",
-    "validate": "the validator and the rules of all specifications",
-    "messages": "types of scopes and events",
+SUBJECTS = {
+    "app": "check an application",
+    "middleware": "check middleware",
+    "server": "check a server",
+}
+COMMANDS = {
+    "watch": "start a server's command, and say what its startup or shutdown waits for",
+    "explain": "show a rule, its sources and the usual cause if it is broken",
+    "cases": "list the cases of the conformance suite",
+    "copy": "print a self-contained file for your own project",
 }
 STATUS = (
     "exit status: 0 every MUST was kept (with --strict, every SHOULD), and an application stops"
@@ -55,319 +29,65 @@ STATUS = (
     " without its startup or does not stop; 2 an application does not start, or nothing could be"
     " checked; 128 plus the number of a signal that interrupted the check"
 )
-WINDOWS = os.name == "nt"
-OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case")  # of every check
 
 
-def seconds(text: str) -> float:
-    """Return a timeout; argparse names this function if it is none."""
-    if 0 < (found := float(text)) < threading.TIMEOUT_MAX:
-        return found
-    raise ValueError
+class _Parser(argparse.ArgumentParser):
+    """A parser that gets its arguments once it is used."""
+
+    fill: Callable[[argparse.ArgumentParser], object] = staticmethod(lambda _: None)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Add the arguments, and parse."""
+        self.fill(self)
+        return super().parse_known_args(args, namespace)
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print the version."""
+        from lifespec.conformance.report import version  # noqa: PLC0415  it reads all metadata
+
+        sys.stdout.write(f"lifespec {version() or '(not installed)'}\n")
+        parser.exit()
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
     )
-    about = f"lifespec {version() or '(not installed)'}"
-    parser.add_argument("--version", action="version", version=about, help="show the version")
-    parser.set_defaults(run=lambda _: _print(parser.format_help()), language=None)
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    parser.set_defaults(run="help", parser=parser, language=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     says = "check an application, middleware or a server"
     check = commands.add_parser("check", help=says, description=says.capitalize(), epilog=STATUS)
     subjects = check.add_subparsers(metavar="SUBJECT", title="subjects", required=True)
-    target = "module:attribute, such as shop.main:app"
-    app = _command(subjects, "app", "check an application", _check)
-    app.add_argument("of", metavar="TARGET", help=target)
-    app.add_argument(
-        "--factory", action="store_true", help="TARGET is a function that makes the application"
-    )
-    _add_options(app, LIMIT, "factory", "on_wait")
-    target = "module:attribute of a function that takes an application"
-    middleware = _command(subjects, "middleware", "check middleware", _check)
-    middleware.add_argument("of", metavar="TARGET", help=target)
-    _add_options(middleware, LIMIT, "on_wait")
-    server = _command(subjects, "server", "check a server", _check)
-    server.add_argument(
-        "of",
-        metavar="COMMAND",
-        nargs="+",
-        help="after --, the command that starts it, with {app} for the application, {port} for the"
-        " port of 127.0.0.1, {workers} for the number of workers",
-    )
-    server.add_argument("--slow", action="store_true", help="also run the cases of 30 to 60 s")
-    server.add_argument(
-        "--workers",
-        metavar="ARGUMENTS",
-        default="",
-        help="added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'",
-    )
-    _add_options(server, TIMEOUT, "slow", "workers")
-    says = "start a server's command, and say what its startup or shutdown waits for"
-    command = _command(commands, "watch", says, _watch)
-    command.add_argument("of", metavar="COMMAND", nargs="*", help="after --, any command")
-    says = "instead of COMMAND: a process that runs already (Python 3.14)"
-    command.add_argument("--pid", metavar="PID", type=int, help=says)
-    says = (
-        "seconds that startup or shutdown may last before anything is said (default: %(default)g)"
-    )
-    command.add_argument("--after", metavar="SECONDS", type=seconds, default=AFTER, help=says)
-    says = "also append what is said to FILE, a line of JSON each"
-    command.add_argument("--json", metavar="FILE", type=Path, help=says)
-    _add_language(command)
-    says = "show a rule, its sources and the usual cause if it is broken"
-    command = _command(commands, "explain", says, _explain)
-    command.add_argument("rule", metavar="RULE", help="such as startup-sent")
-    _add_language(command)
-    command = _command(commands, "cases", "list the cases of the conformance suite", _cases)
-    command.add_argument("--role", choices=cases.ROLES, help="only those for that role")
-    command.add_argument("--rule", metavar="RULE", help="only those that check that rule")
-    _add_language(command)
-    says = "print a self-contained file for your own project"
-    command = _command(commands, "copy", says, _copy)
-    says = "; ".join(f"{name}: {says}" for name, says in COPIES.items())
-    command.add_argument("files", metavar="FILE", nargs="+", help=says)
-    says = "write it to a new file, or into a folder"
-    command.add_argument("--to", metavar="PATH", type=Path, help=says)
+    for name, says in SUBJECTS.items():
+        _add(subjects, name, says, STATUS, run="check", subject=name)
+    for name, says in COMMANDS.items():
+        _add(commands, name, says, run=name)
     return parser
 
 
-def _command(group: Any, name: str, says: str, run: Any) -> argparse.ArgumentParser:
-    """Add a command to a group, and return its parser."""
-    epilog = STATUS if run is _check else None
+def _add(group: Any, name: str, says: str, epilog: str | None = None, **defaults: str) -> None:
+    """Add a command to a group; `commands` adds its arguments."""
+
+    def fill(parser: argparse.ArgumentParser) -> None:
+        from lifespec import commands  # noqa: PLC0415  --help needs none of it
+
+        commands.ARGUMENTS[name](parser)
+
     command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", epilog=epilog)
-    command.set_defaults(run=run, subject=name)
-    return command  # type: ignore[no-any-return]
-
-
-def _add_language(command: argparse.ArgumentParser) -> None:
-    says = "default: that of the locale"
-    command.add_argument("--language", choices=sorted(explain.FOLDERS), help=says)
-
-
-def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) -> None:
-    """Add the options of every check; `own` are names of arguments that only this one has."""
-    add = command.add_argument
-    specs = f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)"
-    add("--spec", default="asgi 2.0", help=specs)
-    add("--strict", action="store_true", help="also fail if a SHOULD is missed")
-    many: Any = {"action": "append", "default": []}
-    add("--ignore", metavar="RULE", help="leave this rule out; repeatable", **many)
-    add("--only", metavar="CASE", help="run only this case; repeatable", **many)
-    says = "for an answer, or for what a server does next (default: %(default)g)"
-    add("--timeout", metavar="SECONDS", type=seconds, default=timeout, help=says)
-    add("--json", metavar="FILE", type=Path, help="also write the report to FILE as JSON")
-    add("--junit", metavar="FILE", type=Path, help="the same as JUnit XML")
-    add("--verbose", action="store_true", help="show every finding in full")
-    _add_language(command)
-    command.set_defaults(options=(*OPTIONS, *own))
+    command.set_defaults(**defaults)
+    command.fill = fill
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    parsed = _parser().parse_args(argv)
-    parsed.words = words = Words(parsed.language or explain.language(os.environ))
-    try:
-        return int(parsed.run(parsed))
-    except Unchecked as unchecked:
-        why, status = unchecked.fact, 2
-    except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        why, status = fact("failed", error=f"{named}{error.strerror or error}"), 2
-    except KeyboardInterrupt as interrupt:
-        number = interrupt.args[0] if interrupt.args else signal.SIGINT
-        why, status = fact("interrupted"), SIGNALLED + number
-    sys.stderr.write(f"lifespec: {words.say(why).rstrip('.。')}\n")
-    return status
+    words = [*(sys.argv[1:] if argv is None else argv)]
+    checks = words[:1] == ["check"] and os.name != "nt"
+    begin = words[1:2] in (["app"], ["middleware"])
+    with leaving_none(begin=begin) if checks else nullcontext():
+        parsed = _parser().parse_args(words)
+        from lifespec.commands import run  # noqa: PLC0415  once the interpreter has begun
 
-
-def _print(text: str) -> int:
-    """Write to standard output, which may be a closed pipe; return the status 0."""
-    encoding = sys.stdout.encoding
-    try:
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        sys.stdout.flush()
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
-        if not isinstance(error, BrokenPipeError):
-            raise
-    return 0
-
-
-# ---- check -------------------------------------------------------------------------------------
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    """Check a subject, print the report, write its files, and return the exit status."""
-    if WINDOWS:  # it has no fork, no sessions, and no signals to other processes
-        raise Unchecked(fact("needs-posix"))
-    words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
-    with _interruptible(), leaving_none(), _progress() as progress:
-        options = vars(arguments) | progress
-        report: Report = check(arguments.of, **{name: options[name] for name in arguments.options})
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
-    colours = terminal and "NO_COLOR" not in os.environ
-    _print(render(report, words.language, verbose=arguments.verbose, width=width, colours=colours))
-    say = Words("en", report.spec).say
-    for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
-        if path:
-            _write(path, write(report, say), "w")
-    return report.status
-
-
-def _watch(arguments: argparse.Namespace) -> int:
-    """Run a command, print what it waits for, and return its exit status."""
-    if WINDOWS:
-        raise Unchecked(fact("needs-posix"))
-    if bool(arguments.of) == bool(arguments.pid):
-        raise Unchecked(fact("no-command"))
-    if arguments.pid and not hasattr(sys, "remote_exec"):
-        raise Unchecked(fact("no-remote"))
-    if arguments.json:
-        _write(arguments.json, "", "a")
-    tell = _teller(arguments)
-    if arguments.pid:
-        try:
-            attach(arguments.pid, arguments.after, tell)
-        except (OSError, RuntimeError) as error:
-            raise Unchecked(fact("not-attached", pid=arguments.pid, error=str(error))) from None
-        return 0
-    program = arguments.of[0]
-    try:
-        return watch(arguments.of, arguments.after, tell)
-    except FileNotFoundError:
-        raise Unchecked(fact("no-program", program=program)) from None
-    except PermissionError as error:
-        why = fact("not-executable", program=program, error=error.strerror)
-        raise Unchecked(why) from None
-
-
-def _teller(arguments: argparse.Namespace) -> Tell:
-    """Return what prints what a command waits for, and writes it to a file."""
-    words, english = arguments.words, Words()
-
-    def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
-        if pid:
-            what = fact("watch-process", pid=pid, what=what)
-        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stderr.isatty() else WIDTH
-        first, *rest = explain.wrapped(words.say(what), width - 10)
-        lines = [f"lifespec: {first}", *(f"          {each}" for each in rest)]
-        lines += [f"            {words.say(each)}" for each in rows]
-        says = words.say(advice) if advice else ""
-        lines += [f"          {each}" for each in explain.wrapped(says, width - 10) if says]
-        sys.stderr.write("".join(f"{each}\n" for each in lines))
-        sys.stderr.flush()
-        if arguments.json:
-            row = {"time": round(time.time(), 3), "says": english.say(what), **what.data()}
-            row |= {"rows": [each.data() for each in rows]}
-            row |= {"advice": english.say(advice) if advice else None}
-            _write(arguments.json, f"{json.dumps(row, ensure_ascii=False)}\n", "a")
-
-    return tell
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does, unless they are ignored."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    old = {each: signal.getsignal(each) for each in numbers}
-    handlers = {each: handler for each, handler in old.items() if handler != signal.SIG_IGN}
-
-    def interrupt(number: int, _: object) -> None:
-        for each in handlers:
-            signal.signal(each, signal.SIG_IGN)  # while the processes are ended
-        raise KeyboardInterrupt(number)
-
-    try:
-        for each in handlers:
-            signal.signal(each, interrupt)
-        yield
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[dict[str, Any]]:
-    """Yield the callbacks of a check, which show its progress on a terminal."""
-    count = itertools.count(1)
-
-    def show(line: str) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{line}")
-            sys.stderr.flush()
-
-    def on_case(case: str, found: Sequence[Finding]) -> bool:
-        show(f"{next(count)} {case}: {Verdict.of(each.verdict for each in found).upper()}")
-        return False
-
-    try:
-        yield {
-            "on_case": on_case,
-            "on_wait": lambda case, seconds: show(f"{case}: {seconds:.0f} s"),
-        }
-    finally:
-        show("")
-
-
-def _write(path: Path, text: str, mode: str) -> None:
-    """Write a file; with the mode "x" it must be new."""
-    try:
-        with path.open(mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
-    except FileExistsError:
-        raise Unchecked(fact("file-exists", path=str(path))) from None
-    except OSError as error:
-        raise Unchecked(fact("file-not-written", path=str(path), error=error.strerror)) from None
-
-
-# ---- explain, cases and copy --------------------------------------------------------------------
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    rule = rules()[known_rule(arguments.rule)]
-    return _print("".join(f"{line}\n" for line in explain.lines(rule, arguments.words.language)))
-
-
-def _cases(arguments: argparse.Namespace) -> int:
-    words, lines = arguments.words, []
-    rule = arguments.rule and known_rule(arguments.rule)
-    for case in cases.load():
-        names = tuple(dict.fromkeys(each.rule for each in case.expect))
-        if arguments.role in (None, case.role) and rule in (None, *names):
-            lines.append(f"{case.name} · {words.translate(case.role)}")
-            says = words.translate(case.says), words.say(fact("checks", rules=names))
-            lines += (f"    {line}" for text in says for line in explain.wrapped(text, WIDTH - 4))
-    return _print("".join(f"{line}\n" for line in lines))
-
-
-def _copy(arguments: argparse.Namespace) -> int:
-    to, files = arguments.to, arguments.files
-    for name in files:
-        if name not in COPIES:
-            raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
-    if to and to.is_dir():
-        for name in files:
-            _write(to / f"{name}.py", content(name), "x")
-        return 0
-    if len(files) > 1:
-        raise Unchecked(fact("several-files"))
-    if not to:
-        return _print(content(files[0]))
-    _write(to, content(files[0]), "x")
-    return 0
-
-
-def content(name: str) -> str:
-    """Return a file to copy; its docstring ends with version, licence and oldest Python."""
-    text = resources.files("lifespec").joinpath(f"{name}.py").read_text("utf-8")
-    docstring, code = text.split(END, 1)
-    lines = [docstring]
-    with contextlib.suppress(metadata.PackageNotFoundError):
-        about = metadata.metadata("lifespec")
-        lines.append(f"From lifespec {about['Version']}, for Python {about['Requires-Python']}.")
-    if explain.base():
-        lines.append(f"The rules: {explain.site('en')}rules.html")
-    return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{END}{code}"])
+        return run(parsed)

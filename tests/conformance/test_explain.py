@@ -56,7 +56,7 @@ def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LIFESPEC_BASE_URL", raising=False)
     about = {"Project-URL": ["Issues, https://a.invalid", "Documentation, https://b.invalid/x"]}
     installed = [SimpleNamespace(metadata=SimpleNamespace(get_all=about.get))]
-    monkeypatch.setattr(explain, "distributions", lambda **_: installed)
+    monkeypatch.setattr("importlib.metadata.distributions", lambda **_: installed)
     assert explain.site("zh") == "https://b.invalid/x/zh-cn/"
-    monkeypatch.setattr(explain, "distributions", lambda **_: [])
+    monkeypatch.setattr("importlib.metadata.distributions", lambda **_: [])
     assert explain.base() == ""

@@ -130,5 +130,5 @@ def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> Non
 
 
 def test_a_package_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifespec.conformance.report.distributions", lambda **_: [])
+    monkeypatch.setattr("importlib.metadata.distributions", lambda **_: [])
     assert version() is None

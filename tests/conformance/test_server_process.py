@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from lifespec.conformance import processes
+from lifespec.conformance.processes import leaving_none, until
 from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server import process
-from lifespec.conformance.server.process import Process, leaving_none, until
+from lifespec.conformance.server.process import Process
 from sights import SERVE, SERVER
 
 LIMIT = 30.0  # seconds; nothing here takes one
@@ -100,25 +102,34 @@ def test_every_process_of_a_server_is_ended(then: str) -> None:
 
 
 def test_a_command_ends_what_was_started_meanwhile() -> None:
-    with leaving_none():
+    with leaving_none(begin=True):
+        begun = processes.interpreter()
         child = subprocess.Popen([sys.executable, "-c", WAIT], start_new_session=True)
-        mark = os.environ[process.RUN]  # a process that has just begun has no environment yet
-        assert until(lambda: child.pid in process._marked(process.RUN, mark), LIMIT)
-    assert child.wait(LIMIT) == -signal.SIGKILL
-    assert process.RUN not in os.environ
+        mark = os.environ[processes.RUN]  # a process that has just begun has no environment yet
+        assert until(lambda: child.pid in processes.marked(processes.RUN, mark), LIMIT)
+    begun.socket.close()
+    assert child.wait(LIMIT) == begun.process.wait(LIMIT) == -signal.SIGKILL
+    assert processes.RUN not in os.environ
+
+
+def test_an_interpreter_that_no_check_takes_is_ended() -> None:
+    with leaving_none(begin=True):
+        (begun,) = processes._begun
+    assert begun.process.wait(LIMIT) in (0, 1, -signal.SIGKILL)
+    assert begun.socket.fileno() == -1
 
 
 def test_without_a_proc_the_group_of_the_server_is_ended_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(processes, "PROC", tmp_path / "proc")
     with program(WAIT) as server:
         assert server.left() == set()
     assert not alive(server.process.pid)
 
 
 def test_a_process_that_is_gone_has_no_environment() -> None:
-    assert process._environment("0") == b""
+    assert processes.environment("0") == b""
 
 
 def test_a_line_counts_when_its_end_is_there() -> None:

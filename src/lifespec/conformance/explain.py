@@ -4,7 +4,6 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import distributions
 
 from lifespec.conformance.rules import Rule, heading, names, sources
 from lifespec.conformance.words import translator
@@ -20,6 +19,8 @@ UNIT = re.compile(  # between units a line can end: words and wide characters, w
 
 def base() -> str:
     """Return where the site is, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
+    from importlib.metadata import distributions  # noqa: PLC0415  it imports much
+
     site = os.environ.get("LIFESPEC_BASE_URL", "")
     for each in () if site else distributions(name="lifespec"):
         pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())

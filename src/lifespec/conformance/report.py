@@ -11,9 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from enum import StrEnum
 from importlib import import_module
-from importlib.metadata import distributions
 from typing import Any, Literal, NamedTuple, Self
-from xml.etree import ElementTree as ET
 
 from lifespec.conformance.cases import Case, Expectation, Role, expected
 from lifespec.conformance.rules import NEWEST, rules
@@ -282,6 +280,8 @@ def as_json(report: Report, say: Say) -> str:
 
 def version() -> str | None:
     """Return the version of lifespec; None if it is not installed."""
+    from importlib.metadata import distributions  # noqa: PLC0415  it imports much
+
     found = next(iter(distributions(name="lifespec")), None)
     return found.version if found else None
 
@@ -313,6 +313,8 @@ def as_junit(report: Report, say: Say) -> str:
     skipped have passed and say what was observed.  What else ends the check with another status
     than 0 is a test case of its own.
     """
+    from xml.etree import ElementTree as ET  # noqa: PLC0415
+
     rows = []
     for each in report.findings:
         fails = each.fails(strict=report.strict)

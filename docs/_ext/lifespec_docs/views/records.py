@@ -6,7 +6,7 @@ from typing import Any
 
 from docutils.nodes import make_id
 
-from lifespec.conformance.server.process import SIGNALLED
+from lifespec.conformance.processes import SIGNALLED
 from lifespec_docs.words import ROOT
 
 

@@ -91,18 +91,18 @@ def _check(
     on_case: OnCase,
     on_wait: OnWait,
 ) -> Report:
-    known = cases_for(job.role, job.spec)
-    for name in only:
-        if name not in known:
-            raise unknown("case", name, known, f"lifespec cases --role {job.role}")
-    ignored = [*map(known_rule, ignore)]
-    chosen = {name: known[name] for name in known if name in (only or known)}
-    report = Report(job.name, job.spec, role=job.role, strict=strict)
-    try:
-        with _playing(job, on_wait) as play:
+    with _player(job, on_wait) as play:  # which imports the target meanwhile
+        known = cases_for(job.role, job.spec)
+        for name in only:
+            if name not in known:
+                raise unknown("case", name, known, f"lifespec cases --role {job.role}")
+        ignored = [*map(known_rule, ignore)]
+        chosen = {name: known[name] for name in known if name in (only or known)}
+        report = Report(job.name, job.spec, role=job.role, strict=strict)
+        try:
             results = _results(job, chosen, play, on_case)
-    except NotFound as error:
-        return replace(report, obstacle=error.fact)
+        except NotFound as error:
+            return replace(report, obstacle=error.fact)
     first = results[FIRST[job.role]]
     report = replace(
         report,
@@ -118,13 +118,12 @@ def _check(
 
 
 @contextmanager
-def _playing(job: Job, on_wait: OnWait) -> Iterator[Play]:
-    """Yield what plays cases; raise NotFound if there is no subject."""
+def _player(job: Job, on_wait: OnWait) -> Iterator[Play]:
+    """Yield what plays cases, and raises NotFound if there is no subject."""
     if isinstance(job.subject, str):
         with process.Host(job) as host:
             yield partial(host.play, on_wait=on_wait)
     else:
-        job.find()
         yield partial(process.play_all, job)
 
 

@@ -26,11 +26,11 @@ from types import CodeType
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import middleware
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.play import Call, Seen, Watch, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
+from lifespec.conformance.processes import interpreter, kill_session
 from lifespec.diagnosis import author, entered, origins, stacks, waits
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_unawaited
@@ -58,30 +58,20 @@ class Host:
 
     def __init__(self, job: Job) -> None:
         self.job, self.stack = job, _stack_file()
-        self.connection, other_end = multiprocessing.Pipe()
-        program = f"from {__name__} import main; main({other_end.fileno()})"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", program],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            pass_fds=[other_end.fileno()],
-        )
-        other_end.close()
+        self.process, ours = interpreter()
+        self.connection = Connection(ours.detach())
+        with contextlib.suppress(ConnectionError):  # it has ended
+            self.connection.send((job, sys.path, self.stack.name))
+        self.found = False
 
     def __enter__(self) -> Self:
-        self.connection.send((self.job, sys.path, self.stack.name))
-        if why := self._obstacle():
-            self.__exit__()
-            raise NotFound(why)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.connection.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(ENDING)
-        _kill(self.process.pid)
+        kill_session(self.process.pid)
         self.process.wait()
         self.stack.close()
 
@@ -106,7 +96,11 @@ class Host:
         """Play cases, so many side by side, and yield each when it is over.
 
         `on_wait` is called each second with the name of a case and how long that has been played.
+        Raises NotFound if the target cannot be had.
         """
+        if not self.found and (why := self._obstacle()):
+            raise NotFound(why)
+        self.found = True
         self.connection.send((names, at_once))
         waiting, began = [*names], time.monotonic()
         while waiting:
@@ -125,6 +119,7 @@ def main(number: int) -> None:
     job, sys.path[:], stack = connection.recv()
     sys.path.insert(0, "")
     before, why = _open_files(), None
+    cases.load()  # the processes that are forked have them
     with _watched(stack) as arm:
         arm(job.limit)
         try:
@@ -161,6 +156,7 @@ def play_all(
 
     Ends all that runs when the parent has gone.
     """
+    job.find()
     waiting, running = deque(names), list[_Process]()
     try:
         while waiting or running:
@@ -241,17 +237,11 @@ class _Process:
 
     def end(self) -> None:
         """End the process and what it has started."""
-        _kill(self.process.pid)
+        kill_session(self.process.pid)
         self.process.kill()
         self.process.join()
         self.pipe.close()
         self.stack.close()
-
-
-def _kill(pid: int) -> None:
-    """End the processes of a session."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 def _status(code: int) -> Fact | str:
@@ -326,11 +316,16 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
 
 def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:
     """Play a case on asyncio, and anew on trio if the subject needs that."""
-    play_case = middleware.play if job.role == "middleware" else play
-    call = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
+    play_case: Any = play
+    if job.role == "middleware":
+        from lifespec.conformance.app import middleware  # noqa: PLC0415
+
+        play_case = middleware.play
+    call: Call = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
     if any(map(needs_trio, call.seen.errors)):
         call.loop.sweep()
         if find_spec("trio"):
-            return play_case(subject, case, job.spec, job.limit, Trio, watch)
+            on_trio: Call = play_case(subject, case, job.spec, job.limit, Trio, watch)
+            return on_trio
         call.seen.obstacle = Fact("needs-trio-installed")
     return call

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from lifespec.conformance.app.judge import advice_on
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.cases import Role
 from lifespec.conformance.words import short_repr
@@ -85,6 +84,8 @@ def _attempt(get: Callable[[], Any], what: str, module: str = "") -> Any:
         missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
             raise NotFound(fact("no-module", name=missing)) from None
+        from lifespec.conformance.app.judge import advice_on  # noqa: PLC0415  nobody else needs it
+
         found = described(error)
         if needs_trio(found):
             raise NotFound(Fact("needs-trio-installed")) from None

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
+from lifespec.conformance.processes import SIGNALLED
 from lifespec.conformance.report import How, Outcome
 from lifespec.conformance.server.play import REQUESTS, Line, Observation
-from lifespec.conformance.server.process import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 

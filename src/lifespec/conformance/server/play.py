@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lifespec.conformance.cases import Action, Case
+from lifespec.conformance.processes import until
 from lifespec.conformance.server.client import Answer, Knock, Unusable
-from lifespec.conformance.server.process import Process, until
+from lifespec.conformance.server.process import Process
 from lifespec.diagnosis.fact import Fact
 
 Line = dict[str, Any]

@@ -16,38 +16,24 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
+from lifespec.conformance.processes import ENDING, kill, kill_session, marked, until
 from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server.client import Client
 from lifespec.diagnosis.fact import fact
 
-CASE, RUN = "LIFESPEC_CASE", "LIFESPEC_RUN"  # variables that mark what a case and a command start
-PROC = Path("/proc")
-POLL = 0.01  # seconds between two looks at a file or a process
-ENDING = 10.0  # seconds until a killed process is gone
+CASE = "LIFESPEC_CASE"  # the variable that marks what a case starts
 KEPT = 200_000  # bytes of output
-SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 PORTS = range(10240, 32768)  # below those that systems give to outgoing connections
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 _next = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  another one in each check
-
-
-def until(done: Callable[[], object], limit: float) -> bool:
-    """Wait until something is done, for at most `limit` seconds; return whether it is."""
-    end = time.monotonic() + limit
-    while not done():
-        if time.monotonic() >= end:
-            return bool(done())
-        time.sleep(POLL)
-    return True
 
 
 class Process:
@@ -142,7 +128,7 @@ class Process:
 
     def left(self) -> set[int]:
         """Return the processes that the server started and that run without it."""
-        return _marked(CASE, self.folder) - {self.process.pid}
+        return marked(CASE, self.folder) - {self.process.pid}
 
     def end(self) -> None:
         """End every process."""
@@ -151,10 +137,9 @@ class Process:
 
     def _killed(self) -> bool:
         """Kill what runs; return whether nothing did."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        kill_session(self.process.pid)
         self.process.poll()
-        return not _kill(_marked(CASE, self.folder))
+        return not kill(marked(CASE, self.folder))
 
     def clean(self) -> None:
         """Remove the folder."""
@@ -168,38 +153,3 @@ def _free_port() -> int:
             listener.bind(("127.0.0.1", port := PORTS[number % len(PORTS)]))
             return port
     raise Unchecked(fact("no-port-free"))
-
-
-@contextlib.contextmanager
-def leaving_none() -> Iterator[None]:
-    """End each process that is started meanwhile and keeps its environment, in any session."""
-    mark = os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
-    try:
-        yield
-    finally:
-        del os.environ[RUN]
-        until(lambda: not _kill(_marked(RUN, mark)), ENDING)
-
-
-def _marked(variable: str, value: object) -> set[int]:
-    """Return the processes that started with this in their environment; none without /proc."""
-    wanted = f"{variable}={value}\0".encode()
-    names = os.listdir(PROC) if PROC.is_dir() else ()  # noqa: PTH208  Path objects cost time here
-    return {int(name) for name in names if name.isdigit() and wanted in _environment(name)}
-
-
-def _environment(pid: str) -> bytes:
-    """Return the environment of a process, which may be gone or another user's."""
-    with contextlib.suppress(OSError), open(f"{PROC}/{pid}/environ", "rb") as file:  # noqa: PTH123
-        return file.read()
-    return b""
-
-
-def _kill(pids: Iterable[int]) -> bool:
-    """Kill processes; return whether there were any."""
-    found = False
-    for pid in pids:
-        found = True
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-    return found

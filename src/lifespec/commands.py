@@ -1,0 +1,379 @@
+"""What each command does, and its arguments.
+
+Each command has a function that carries it out and returns the exit status.  What cannot be carried
+out raises Unchecked: a sentence on standard error, in the reader's language, and status 2.
+"""
+
+import argparse
+import contextlib
+import itertools
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lifespec import conformance
+from lifespec.conformance import cases, explain
+from lifespec.conformance.explain import WIDTH
+from lifespec.conformance.processes import SIGNALLED
+from lifespec.conformance.report import (
+    Finding,
+    Report,
+    Unchecked,
+    Verdict,
+    as_json,
+    as_junit,
+    known_rule,
+)
+from lifespec.conformance.rules import NEWEST, rules
+from lifespec.conformance.text import Words, render
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.validate import SPECS
+
+END = '\n"""\n'  # of the docstring of a module
+COPIES = {
+    "server": "Lifespan, for servers and test clients",
+    "server_trio": "Lifespan for servers on trio, with server.py beside it",
+    "application": "with_lifespan, for applications",
+    "validate": "the validator and the rules of all specifications",
+    "messages": "types of scopes and events",
+}
+WINDOWS = os.name == "nt"
+OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case")  # of every check
+
+
+def seconds(text: str) -> float:
+    """Return a timeout; argparse names this function if it is none."""
+    if 0 < (found := float(text)) < threading.TIMEOUT_MAX:
+        return found
+    raise ValueError
+
+
+def _app(parser: argparse.ArgumentParser) -> None:
+    says = "module:attribute, such as shop.main:app"
+    parser.add_argument("of", metavar="TARGET", help=says)
+    says = "TARGET is a function that makes the application"
+    parser.add_argument("--factory", action="store_true", help=says)
+    _of_application(parser, "factory")
+
+
+def _middleware(parser: argparse.ArgumentParser) -> None:
+    says = "module:attribute of a function that takes an application"
+    parser.add_argument("of", metavar="TARGET", help=says)
+    _of_application(parser)
+
+
+def _of_application(parser: argparse.ArgumentParser, *own: str) -> None:
+    from lifespec.conformance.app.check import LIMIT
+
+    _add_options(parser, LIMIT, *own, "on_wait")
+
+
+def _server(parser: argparse.ArgumentParser) -> None:
+    from lifespec.conformance.server.play import TIMEOUT
+
+    says = (
+        "after --, the command that starts it, with {app} for the application, {port} for the"
+        " port of 127.0.0.1, {workers} for the number of workers"
+    )
+    parser.add_argument("of", metavar="COMMAND", nargs="+", help=says)
+    says = "also run the cases of 30 to 60 s"
+    parser.add_argument("--slow", action="store_true", help=says)
+    says = "added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'"
+    parser.add_argument("--workers", metavar="ARGUMENTS", default="", help=says)
+    _add_options(parser, TIMEOUT, "slow", "workers")
+
+
+def _watched(parser: argparse.ArgumentParser) -> None:
+    from lifespec.watch import AFTER
+
+    parser.add_argument("of", metavar="COMMAND", nargs="*", help="after --, any command")
+    says = "instead of COMMAND: a process that runs already (Python 3.14)"
+    parser.add_argument("--pid", metavar="PID", type=int, help=says)
+    says = (
+        "seconds that startup or shutdown may last before anything is said (default: %(default)g)"
+    )
+    parser.add_argument("--after", metavar="SECONDS", type=seconds, default=AFTER, help=says)
+    says = "also append what is said to FILE, a line of JSON each"
+    parser.add_argument("--json", metavar="FILE", type=Path, help=says)
+    _add_language(parser)
+
+
+def _explained(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rule", metavar="RULE", help="such as startup-sent")
+    _add_language(parser)
+
+
+def _listed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--role", choices=cases.ROLES, help="only those for that role")
+    parser.add_argument("--rule", metavar="RULE", help="only those that check that rule")
+    _add_language(parser)
+
+
+def _copied(parser: argparse.ArgumentParser) -> None:
+    says = "; ".join(f"{name}: {says}" for name, says in COPIES.items())
+    parser.add_argument("files", metavar="FILE", nargs="+", help=says)
+    says = "write it to a new file, or into a folder"
+    parser.add_argument("--to", metavar="PATH", type=Path, help=says)
+
+
+ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
+    "app": _app,
+    "middleware": _middleware,
+    "server": _server,
+    "watch": _watched,
+    "explain": _explained,
+    "cases": _listed,
+    "copy": _copied,
+}
+
+
+def _add_language(command: argparse.ArgumentParser) -> None:
+    says = "default: that of the locale"
+    command.add_argument("--language", choices=sorted(explain.FOLDERS), help=says)
+
+
+def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) -> None:
+    """Add the options of every check; `own` are names of arguments that only this one has."""
+    add = command.add_argument
+    specs = f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)"
+    add("--spec", default="asgi 2.0", help=specs)
+    add("--strict", action="store_true", help="also fail if a SHOULD is missed")
+    many: Any = {"action": "append", "default": []}
+    add("--ignore", metavar="RULE", help="leave this rule out; repeatable", **many)
+    add("--only", metavar="CASE", help="run only this case; repeatable", **many)
+    says = "for an answer, or for what a server does next (default: %(default)g)"
+    add("--timeout", metavar="SECONDS", type=seconds, default=timeout, help=says)
+    add("--json", metavar="FILE", type=Path, help="also write the report to FILE as JSON")
+    add("--junit", metavar="FILE", type=Path, help="the same as JUnit XML")
+    add("--verbose", action="store_true", help="show every finding in full")
+    _add_language(command)
+    command.set_defaults(options=(*OPTIONS, *own))
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Run a command and return its exit status."""
+    parsed.words = words = Words(parsed.language or explain.language(os.environ))
+    try:
+        return _COMMANDS[parsed.run](parsed)
+    except Unchecked as unchecked:
+        why, status = unchecked.fact, 2
+    except OSError as error:
+        named = f"{error.filename}: " if error.filename else ""
+        why, status = fact("failed", error=f"{named}{error.strerror or error}"), 2
+    except KeyboardInterrupt as interrupt:
+        number = interrupt.args[0] if interrupt.args else signal.SIGINT
+        why, status = fact("interrupted"), SIGNALLED + number
+    sys.stderr.write(f"lifespec: {words.say(why).rstrip('.。')}\n")
+    return status
+
+
+def _print(text: str) -> int:
+    """Write to standard output, which may be a closed pipe; return the status 0."""
+    encoding = sys.stdout.encoding
+    try:
+        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        if not isinstance(error, BrokenPipeError):
+            raise
+    return 0
+
+
+# ---- check -------------------------------------------------------------------------------------
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Check a subject, print the report, write its files, and return the exit status."""
+    if WINDOWS:  # it has no fork, no sessions, and no signals to other processes
+        raise Unchecked(fact("needs-posix"))
+    words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
+    with _interruptible(), _progress() as progress:
+        options = vars(arguments) | progress
+        report: Report = check(arguments.of, **{name: options[name] for name in arguments.options})
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
+    colours = terminal and "NO_COLOR" not in os.environ
+    _print(render(report, words.language, verbose=arguments.verbose, width=width, colours=colours))
+    say = Words("en", report.spec).say
+    for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
+        if path:
+            _write(path, write(report, say), "w")
+    return report.status
+
+
+def _watch(arguments: argparse.Namespace) -> int:
+    """Run a command, print what it waits for, and return its exit status."""
+    from lifespec.watch import attach, watch
+
+    if WINDOWS:
+        raise Unchecked(fact("needs-posix"))
+    if bool(arguments.of) == bool(arguments.pid):
+        raise Unchecked(fact("no-command"))
+    if arguments.pid and not hasattr(sys, "remote_exec"):
+        raise Unchecked(fact("no-remote"))
+    if arguments.json:
+        _write(arguments.json, "", "a")
+    tell = _teller(arguments)
+    if arguments.pid:
+        try:
+            attach(arguments.pid, arguments.after, tell)
+        except (OSError, RuntimeError) as error:
+            raise Unchecked(fact("not-attached", pid=arguments.pid, error=str(error))) from None
+        return 0
+    program = arguments.of[0]
+    try:
+        return watch(arguments.of, arguments.after, tell)
+    except FileNotFoundError:
+        raise Unchecked(fact("no-program", program=program)) from None
+    except PermissionError as error:
+        why = fact("not-executable", program=program, error=error.strerror)
+        raise Unchecked(why) from None
+
+
+def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
+    """Return what prints what a command waits for, and writes it to a file."""
+    words, english = arguments.words, Words()
+
+    def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
+        if pid:
+            what = fact("watch-process", pid=pid, what=what)
+        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stderr.isatty() else WIDTH
+        first, *rest = explain.wrapped(words.say(what), width - 10)
+        lines = [f"lifespec: {first}", *(f"          {each}" for each in rest)]
+        lines += [f"            {words.say(each)}" for each in rows]
+        says = words.say(advice) if advice else ""
+        lines += [f"          {each}" for each in explain.wrapped(says, width - 10) if says]
+        sys.stderr.write("".join(f"{each}\n" for each in lines))
+        sys.stderr.flush()
+        if arguments.json:
+            row = {"time": round(time.time(), 3), "says": english.say(what), **what.data()}
+            row |= {"rows": [each.data() for each in rows]}
+            row |= {"advice": english.say(advice) if advice else None}
+            _write(arguments.json, f"{json.dumps(row, ensure_ascii=False)}\n", "a")
+
+    return tell
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does, unless they are ignored."""
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    old = {each: signal.getsignal(each) for each in numbers}
+    handlers = {each: handler for each, handler in old.items() if handler != signal.SIG_IGN}
+
+    def interrupt(number: int, _: object) -> None:
+        for each in handlers:
+            signal.signal(each, signal.SIG_IGN)  # while the processes are ended
+        raise KeyboardInterrupt(number)
+
+    try:
+        for each in handlers:
+            signal.signal(each, interrupt)
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+
+
+@contextlib.contextmanager
+def _progress() -> Iterator[dict[str, Any]]:
+    """Yield the callbacks of a check, which show its progress on a terminal."""
+    count = itertools.count(1)
+
+    def show(line: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{line}")
+            sys.stderr.flush()
+
+    def on_case(case: str, found: Sequence[Finding]) -> bool:
+        show(f"{next(count)} {case}: {Verdict.of(each.verdict for each in found).upper()}")
+        return False
+
+    try:
+        yield {
+            "on_case": on_case,
+            "on_wait": lambda case, seconds: show(f"{case}: {seconds:.0f} s"),
+        }
+    finally:
+        show("")
+
+
+def _write(path: Path, text: str, mode: str) -> None:
+    """Write a file; with the mode "x" it must be new."""
+    try:
+        with path.open(mode, encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(text)
+    except FileExistsError:
+        raise Unchecked(fact("file-exists", path=str(path))) from None
+    except OSError as error:
+        raise Unchecked(fact("file-not-written", path=str(path), error=error.strerror)) from None
+
+
+# ---- explain, cases and copy --------------------------------------------------------------------
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    rule = rules()[known_rule(arguments.rule)]
+    return _print("".join(f"{line}\n" for line in explain.lines(rule, arguments.words.language)))
+
+
+def _cases(arguments: argparse.Namespace) -> int:
+    words, lines = arguments.words, []
+    rule = arguments.rule and known_rule(arguments.rule)
+    for case in cases.load():
+        names = tuple(dict.fromkeys(each.rule for each in case.expect))
+        if arguments.role in (None, case.role) and rule in (None, *names):
+            lines.append(f"{case.name} · {words.translate(case.role)}")
+            says = words.translate(case.says), words.say(fact("checks", rules=names))
+            lines += (f"    {line}" for text in says for line in explain.wrapped(text, WIDTH - 4))
+    return _print("".join(f"{line}\n" for line in lines))
+
+
+def _copy(arguments: argparse.Namespace) -> int:
+    to, files = arguments.to, arguments.files
+    for name in files:
+        if name not in COPIES:
+            raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
+    if to and to.is_dir():
+        for name in files:
+            _write(to / f"{name}.py", content(name), "x")
+        return 0
+    if len(files) > 1:
+        raise Unchecked(fact("several-files"))
+    if not to:
+        return _print(content(files[0]))
+    _write(to, content(files[0]), "x")
+    return 0
+
+
+def content(name: str) -> str:
+    """Return a file to copy; its docstring ends with version, licence and oldest Python."""
+    from importlib import metadata, resources
+
+    text = resources.files("lifespec").joinpath(f"{name}.py").read_text("utf-8")
+    docstring, code = text.split(END, 1)
+    lines = [docstring]
+    with contextlib.suppress(metadata.PackageNotFoundError):
+        about = metadata.metadata("lifespec")
+        lines.append(f"From lifespec {about['Version']}, for Python {about['Requires-Python']}.")
+    if explain.base():
+        lines.append(f"The rules: {explain.site('en')}rules.html")
+    return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{END}{code}"])
+
+
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "help": lambda parsed: _print(parsed.parser.format_help()),
+    "check": _check,
+    "watch": _watch,
+    "explain": _explain,
+    "cases": _cases,
+    "copy": _copy,
+}

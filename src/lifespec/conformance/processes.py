@@ -1,0 +1,109 @@
+"""The processes that a check starts: begun before the rest is imported, and ended with all of them.
+
+It imports little, so that the command can begin at once.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
+
+RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
+PROC = "/proc"
+POLL = 0.01  # seconds between two looks
+SIGNALLED = 128  # shells add it to the number of the signal that ended a process
+ENDING = 10.0  # seconds until a killed process is gone
+_HOST = "from lifespec.conformance.app.process import main; main({})"
+
+
+class Interpreter(NamedTuple):
+    """A new interpreter in a session of its own, for an application, and a socket to it."""
+
+    process: subprocess.Popen[bytes]
+    socket: socket.socket
+
+
+_begun = list[Interpreter]()  # that no check has taken
+
+
+def interpreter() -> Interpreter:
+    """Return the interpreter that was begun, or start one."""
+    if _begun:
+        return _begun.pop()
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _HOST.format(theirs.fileno())],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=[theirs.fileno()],
+        )
+    return Interpreter(process, ours)
+
+
+@contextmanager
+def leaving_none(*, begin: bool = False) -> Iterator[None]:
+    """End each process that is started meanwhile and keeps its environment, in any session.
+
+    With `begin`, start the interpreter of the first check now.
+    """
+    mark = os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
+    try:
+        if begin:
+            _begun.append(interpreter())
+        yield
+    finally:
+        del os.environ[RUN]
+        for each in _begun:
+            each.socket.close()
+            each.process.kill()
+            each.process.wait()
+        _begun.clear()
+        until(lambda: not kill(marked(RUN, mark)), ENDING)
+
+
+def until(done: Callable[[], object], limit: float) -> bool:
+    """Wait until something is done, for at most `limit` seconds; return whether it is."""
+    end = time.monotonic() + limit
+    while not done():
+        if time.monotonic() >= end:
+            return bool(done())
+        time.sleep(POLL)
+    return True
+
+
+def marked(variable: str, value: object) -> set[int]:
+    """Return the processes that started with this in their environment; none without /proc."""
+    wanted = f"{variable}={value}\0".encode()
+    names = os.listdir(PROC) if os.path.isdir(PROC) else ()  # noqa: PTH112, PTH208  Path costs time
+    return {int(name) for name in names if name.isdigit() and wanted in environment(name)}
+
+
+def environment(pid: str) -> bytes:
+    """Return the environment of a process, which may be gone or another user's."""
+    with suppress(OSError), open(f"{PROC}/{pid}/environ", "rb") as file:  # noqa: PTH123
+        return file.read()
+    return b""
+
+
+def kill(pids: Iterable[int]) -> bool:
+    """Kill processes; return whether there were any."""
+    found = False
+    for pid in pids:
+        found = True
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    return found
+
+
+def kill_session(pid: int) -> None:
+    """End the processes of a session, by its first one."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
