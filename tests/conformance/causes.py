@@ -274,7 +274,7 @@ async def leaves_copies(_: Any) -> AsyncIterator[None]:
     yield
 
 
-@reported(1, "does not stop", "no: OSError: no orders, in `work`")
+@reported(1, "fails while it runs", "running: OSError: no orders, in `work`")
 @application
 async def fails_while_serving(_: Any) -> AsyncIterator[None]:
     async def work() -> None:
@@ -392,3 +392,123 @@ async def hangs_on_trio(scope: Any, receive: Any, send: Any) -> None:
 def no_coroutine(scope: Any, receive: Any, send: Any) -> int:
     """Return what cannot be awaited."""
     return 1
+
+
+# ---- programs of a module of their own, as a framework runs them ------------------------------
+
+PRELUDE = """\
+import asyncio, threading
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+import anyio
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+@asynccontextmanager
+async def pool(*_):
+    yield {"pool": object()}
+
+"""
+PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {  # with what is told of them: of a few nothing
+    "its state is dropped": (
+        """
+def around(inner):
+    @asynccontextmanager
+    async def life(app):
+        async with inner(app):
+            yield
+    return life
+app = Starlette(lifespan=pool)
+app.router.lifespan_context = around(app.router.lifespan_context)
+""",
+        ("Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,",),
+    ),
+    "its state is another": (
+        """
+inner = Starlette(lifespan=pool)
+async def app(scope, receive, send):
+    await inner({**scope, "state": {}}, receive, send)
+""",
+        ("Requests do not get `pool`, which `pool`, shop.py:7 yields: something gives",),
+    ),
+    "its state has another name": (
+        """
+inner = Starlette(lifespan=pool)
+@asynccontextmanager
+async def life(app):
+    async with pool(inner) as state:
+        inner.state.kept = state["pool"]
+        async with pool(app) as own:
+            yield {"other": own["pool"]}
+app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
+""",
+        (),
+    ),
+    "it is given twice": (
+        """
+from fastapi import APIRouter, FastAPI
+router = APIRouter(lifespan=pool)
+app = FastAPI(lifespan=pool)
+app.include_router(router)
+""",
+        ("`pool`, shop.py:7 is entered twice in one startup",),
+    ),
+    "two have the same": (
+        """
+inner = Starlette(lifespan=pool)
+@asynccontextmanager
+async def life(app):
+    async with pool(app) as state, pool(inner):
+        yield state
+app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
+app2 = Starlette(lifespan=pool)
+""",
+        (),
+    ),
+    "nothing enters what is made": (
+        """
+@asynccontextmanager
+async def life(app):
+    pool()
+    rows()
+    yield
+def rows():
+    yield 1
+app = Starlette(lifespan=life)
+""",
+        ("`pool()`, shop.py:14 makes a context manager", "`rows()`, shop.py:15 makes"),
+    ),
+    "it is entered": (
+        """
+from functools import wraps
+def runs(function):
+    @wraps(function)
+    def run():
+        return [*function()]
+    return run
+@runs
+def rows():
+    yield 1
+@asynccontextmanager
+async def life(app):
+    rows()
+    async with AsyncExitStack() as stack:
+        yield await stack.enter_async_context(pool())
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
+    "a task fails soon": (
+        """
+async def work():
+    await asyncio.sleep(0.01)
+    raise ValueError("no orders")
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        yield
+app = Starlette(lifespan=life)
+""",
+        ("fails while it runs", "it failed while it was running: ValueError: no orders"),
+    ),
+}

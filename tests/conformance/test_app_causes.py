@@ -1,6 +1,7 @@
 """What the report says of an application: the cause in its author's words, and the exit status."""
 
 import os
+from pathlib import Path
 
 import causes
 import pytest
@@ -28,6 +29,21 @@ def test_the_report_names_the_cause(name: str) -> None:
     assert report.status == status
     chinese = render(report, "zh")
     assert not any(word in chinese for word in ENGLISH), chinese
+
+
+@pytest.mark.parametrize("name", causes.PROGRAMS)
+def test_a_program_is_told_its_cause_and_a_faultless_one_nothing(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, sentences = causes.PROGRAMS[name]
+    monkeypatch.chdir(tmp_path)
+    Path("shop.py").write_text(causes.PRELUDE + source)
+    report = check_app("shop:app", only=["request-while-running", "two-loops"])
+    text = one_line(report)
+    assert [each for each in sentences if each not in text] == [], str(report)
+    assert sentences or {each.label for each in report.rows} == {"starts", "stops"}, str(report)
+    chinese = render(report, "zh")
+    assert not any(word in chinese for word in (*ENGLISH, "Requests", " is ", "makes")), chinese
 
 
 def test_a_hang_costs_one_timeout() -> None:

@@ -5,7 +5,7 @@ import sys
 import threading
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -166,11 +166,29 @@ def test_code_that_runs_is_noted_in_every_thread() -> None:
 
     def there() -> None: ...
 
-    ran: set[Any] = set()
+    ran = entered.Ran()
     with entered.running(ran):
         here()
         thread = threading.Thread(target=there)
         thread.start()
         thread.join()
-    assert {here.__code__, there.__code__} < ran
+    assert {here.__code__, there.__code__} < ran.codes
     assert sys.getprofile() is None
+
+
+def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
+    @asynccontextmanager
+    async def pool(_: object) -> Any:
+        yield {}
+
+    ran, here = entered.Ran(), sys._getframe()
+    for each in (pool(1), pool(2), pool(1)):
+        inside: Any = SimpleNamespace(f_locals={"self": each}, f_code=entered._ENTER, f_back=here)
+        ran.enter(inside, "call", None)
+        ran.enter(inside, "return", {"pool": 1})
+        del each.args  # as it does first of all
+        ran.enter(inside, "call", None)
+    assert [each.again for each in ran.entrances] == [False, False, True]
+    assert {each.by and each.by.function for each in ran.entrances} == {here.f_code.co_name}
+    assert [value for _, value in ran.values] == [{"pool": 1}] * 3
+    assert entered._runs(here)

@@ -1,25 +1,29 @@
-"""Find the lifespans that an author gave to a framework, and those of them that never ran.
+"""Find the lifespans that an author gave to a framework, and what became of them.
 
 They are found in the author's source: an argument such as `lifespan=`, a value that is assigned or
 appended to an attribute `lifespan`, a handler of an event.  If a library made the application, its
-router has the lifespan.  A profile function notes the functions that run while a case is played.
+router has the lifespan.  A profile function notes the functions that run while a case is played,
+and the context managers that are entered.
 """
 
 import ast
+import contextlib
+import dis
 import gc
 import inspect
 import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from lifespec.diagnosis.author import is_own, own_modules
+from lifespec.diagnosis.author import is_own, own_modules, place
 from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.stacks import line
 
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
@@ -37,7 +41,8 @@ OBJECTS = 200_000  # that an application holds: more are not looked at
 class Registered(NamedTuple):
     """An object that a framework was given: name, object, code, place, and the receiver.
 
-    `kind` is that of the fact if it never ran.
+    `kind` is that of the fact if it never ran.  `stateful` says that the receiver is Starlette's,
+    which puts what it yields into the state of requests.
     """
 
     name: str
@@ -46,8 +51,10 @@ class Registered(NamedTuple):
     place: Place
     receiver: str
     kind: str = "never-ran"
+    stateful: bool = False
 
 
+_ENTER = contextlib._AsyncGeneratorContextManager.__aenter__.__code__  # noqa: SLF001
 _known: list[tuple[object, list[Registered]]] = []  # a subject, and what was found
 
 
@@ -122,6 +129,8 @@ def _handovers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                 case ast.Attribute(attr="add_event_handler"):
                     given += arguments[1:]
             yield from ((each, ast.unparse(function)) for each in given)
+        case ast.Expr(value=ast.Call(func=function)):  # and what it makes is dropped
+            yield function, ""
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             for each in node.decorator_list:
                 if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
@@ -145,9 +154,33 @@ def _resolved(module: ModuleType, value: ast.expr, receiver: str) -> Iterator[Re
     code, file, line = _code(found), str(module.__file__), value.lineno
     if code and is_own(code.co_filename):
         file, line = code.co_filename, code.co_firstlineno
-    if code or not callable(found):
+    if not receiver:
+        if code and _makes_generator(found):
+            where = Place.at(f"{name}()", str(module.__file__), value.lineno)
+            yield Registered(name, found, code, where, receiver, "made-only")
+    elif code or not callable(found):
         kind = "handler-ignored" if _ignores_handlers(module, receiver) else "never-ran"
-        yield Registered(name, found, code, Place.at(name, file, line), receiver, kind)
+        stateful = _is_stateful(module, receiver)
+        yield Registered(name, found, code, Place.at(name, file, line), receiver, kind, stateful)
+
+
+def _makes_generator(found: Any) -> bool:
+    """Tell whether a call runs nothing, and makes a generator or a context manager of one."""
+    if getattr(found, "__wrapped__", None):
+        if getattr(found, "__code__", _ENTER).co_filename != _ENTER.co_filename:
+            return False  # another decorator may run it
+        found = inspect.unwrap(found)
+    return inspect.isgeneratorfunction(found) or inspect.isasyncgenfunction(found)
+
+
+def _is_stateful(module: ModuleType, receiver: str) -> bool:
+    """Tell whether the receiver of a lifespan is, or makes, an application of Starlette's kind."""
+    for path in (receiver, receiver.rpartition(".")[0]):
+        found = _named(module, path)
+        kind = found if isinstance(found, type) else type(found)
+        if any(each.__module__.startswith("starlette.") for each in kind.__mro__):
+            return True
+    return False
 
 
 def _named(module: ModuleType, path: str) -> Any:
@@ -204,12 +237,86 @@ def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> I
             yield fact(each.kind, **parts)
 
 
+class Entrance(NamedTuple):
+    """A context manager that was entered: what it was made with, and the author's line there."""
+
+    manager: Any
+    given: tuple[object, ...]
+    by: Place | None
+    again: bool  # while another of the same function with the same arguments was open
+
+    @property
+    def code(self) -> CodeType:
+        """The code of its generator."""
+        code: CodeType = self.manager.gen.ag_code
+        return code
+
+
+class Ran:
+    """The code that ran, and the context managers of generators that were entered."""
+
+    def __init__(self) -> None:
+        self.codes = set[CodeType]()
+        self.entrances: list[Entrance] = []
+        self.values: list[tuple[Any, Any]] = []  # what they yielded
+
+    def enter(self, frame: FrameType, event: str, value: object) -> None:
+        """Note that a context manager is entered, unless it only goes on, and what it yields."""
+        manager = frame.f_locals["self"]
+        if event == "return":
+            self.values.append((manager, value))
+        elif (given := getattr(manager, "args", None)) is not None:
+            opened = [each for each in self.entrances if each.manager.gen.ag_frame]
+            same = [(each.code, [*map(id, each.given)]) for each in opened]
+            by: FrameType | None = frame
+            while by and by.f_code.co_filename == _ENTER.co_filename:  # such as an exit stack
+                by = by.f_back
+            again = (manager.gen.ag_code, [*map(id, given)]) in same
+            self.entrances.append(Entrance(manager, given, place([line(by)] if by else []), again))
+
+    def twice(self, found: Collection[Registered]) -> Iterator[Fact]:
+        """Yield the lifespans that were entered once more while they were open."""
+        known = {each.code: each for each in found if each.receiver}
+        for code in dict.fromkeys(each.code for each in self.entrances if each.again):
+            if each := known.get(code):
+                yield fact("entered-twice", place=each.place.fact())
+
+    def lost(
+        self, found: Collection[Registered], state: Mapping[Any, Any], subject: object
+    ) -> Iterator[Fact]:
+        """Yield the keys that lifespans yielded and that are not in the state.
+
+        Those whose value is there, or is held by the application, have only other names.
+        """
+        known = {each.code: each for each in found if each.stateful}
+        yielded = {id(manager): value for manager, value in self.values}
+        for each in self.entrances:
+            value = yielded.get(id(each.manager))
+            if each.code in known and isinstance(value, Mapping):
+                missing = {key: part for key, part in value.items() if key not in state}
+                held = _held([subject, *state.values()]) if missing else {}
+                where = known[each.code].place.fact()
+                for key in [key for key, part in missing.items() if id(part) not in held]:
+                    if each.by:
+                        yield fact("state-dropped", key=str(key), place=where, by=each.by.fact())
+                    else:
+                        yield fact("state-unseen", key=str(key), place=where)
+
+
+def _runs(frame: FrameType) -> bool:
+    """Tell whether a call runs: Python 3.11 also calls a generator that ends before it began."""
+    return frame.f_code.co_code[max(frame.f_lasti, 0)] != dis.opmap["RETURN_GENERATOR"]
+
+
 @contextmanager
-def running(ran: set[CodeType]) -> Iterator[None]:
+def running(ran: Ran) -> Iterator[None]:
     """Note the code that runs meanwhile."""
-    before, add = sys.getprofile(), cast("Any", ran.add)
+    before, codes, enter = sys.getprofile(), cast("Any", ran.codes), cast("Any", ran.enter)
     # a lambda: coverage cannot trace the lines of a profile function
-    note: Any = lambda frame, event, _: event == "call" and add(frame.f_code)  # noqa: E731
+    note: Any = lambda frame, event, value: (  # noqa: E731
+        (event == "call" and frame.f_code not in codes and _runs(frame) and codes.add(frame.f_code))
+        or (frame.f_code is _ENTER and enter(frame, event, value))
+    )
     sys.setprofile(note)
     threading.setprofile(note)
     try:

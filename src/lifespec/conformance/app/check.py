@@ -182,7 +182,8 @@ def _findings(
 
 def _with_course(report: Report, seen: Seen, serving: Seen, limit: float) -> Report:
     """Return a report with how the application starts and stops."""
-    if seen.shutdown == "complete" and not judge.stops(serving):  # it failed while it served
+    sooner = seen.shutdown == "complete" or serving.shutdown.endswith("early")
+    if sooner and not judge.stops(serving):  # it failed while it served
         seen = replace(serving, unrun=seen.unrun)
     how = judge.answers(seen)[0]
     starts, supported = how == "complete", how not in judge.ENDED

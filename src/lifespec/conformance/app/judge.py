@@ -70,7 +70,7 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
     last = serving if serving.shutdown == "complete" else seen
     started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
     whole, wrong = seen.shutdown == "complete", any(map(_is_misshapen, seen.errors))
-    unrun = [each for each in seen.unrun if not each.kind.startswith("given-")] * (whole or wrong)
+    unrun = [each for each in seen.unrun if each.kind in UNRUN] * (whole or wrong)
     unrun = [each for each in unrun if serving is seen or each in serving.unrun]
     lines = {
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
@@ -202,7 +202,8 @@ def _more(count: int) -> Iterator[Fact]:
 def _to_know(seen: Seen) -> Iterator[Fact]:
     if seen.rebound:
         yield Fact("state-rebound")
-    yield from (*seen.handlers, *seen.variables)
+    yield from (*seen.handlers, *seen.variables, *seen.given)
+    yield from (each for each in seen.unrun if each.kind == "made-only")
     if seen.shutdown == "returned early" and seen.framework:
         yield fact("by-framework", framework=seen.framework)
     if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):

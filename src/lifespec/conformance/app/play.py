@@ -104,6 +104,7 @@ class Seen:
     marks: list[tuple[float, str]] = field(default_factory=list)
     died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
     unrun: list[Fact] = field(default_factory=list)
+    given: list[Fact] = field(default_factory=list)  # of lifespans and the state that they yield
     variables: list[Fact] = field(default_factory=list)  # of the context, that no request sees
     handlers: list[Fact] = field(default_factory=list)  # of signals, in the place of the server's
     compared: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -164,6 +165,7 @@ class Call:
     reply = Fact("request-not-made")
     scope: Mapping[str, Any] = {}
     live: dict[Any, Any] | None = None
+    provided: Mapping[Any, Any] = {}  # the state at the end of startup
 
     def __init__(self, app: Application, loop: Loop, spec: str, limit: float, watch: Watch) -> None:
         self.app, self.loop, self.spec, self.limit, self.watch = app, loop, spec, limit, watch
@@ -423,6 +425,7 @@ class Call:
         self.seen.seconds[phase] = time.monotonic() - self.phase_began
         if answer == "complete" and phase == "startup":
             self.mark("serving")
+            self.provided = {**(self.live or {})}
             self.seen.variables = _variables(self.context)
             for key in self.live or ():
                 if not isinstance(key, str):

@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from types import CodeType
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
@@ -297,7 +296,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
     with origins.noting_threads():  # where it was not imported before this process was made
         subject = job.find()
-    found, ran = entered.find(subject) if looks else [], set[CodeType]()
+    found, ran = entered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_unawaited(logged), origins.noting_threads():
         with entered.running(ran) if looks else contextlib.nullcontext():
@@ -305,7 +304,8 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= call.began]
-    seen.unrun = [*entered.never_entered(found, ran)]
+    seen.unrun = [*entered.never_entered(found, ran.codes)]
+    seen.given = [*ran.twice(found), *ran.lost(found, call.provided, subject)]
     seen.cost = sum(os.times()[:2])
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
