@@ -245,6 +245,15 @@ def test_a_terminal_shows_progress_and_colours(checks: list[dict[str, Any]]) -> 
     assert checks == []
 
 
+def test_the_progress_of_a_server_has_its_total(
+    checks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    ended("check", "server", "--only", "well-behaved", "--only", "state", "--", "serve")
+    assert "\x1b[K1/2 start-and-stop: WARN" in capfd.readouterr().err
+    assert len(checks) == 1
+
+
 def test_a_signal_interrupts_a_check_and_others_wait_for_its_end(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

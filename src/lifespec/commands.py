@@ -45,7 +45,7 @@ COPIES = {
     "messages": "types of scopes and events",
 }
 WINDOWS = os.name == "nt"
-OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case")  # of every check
+OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case", "on_wait")  # of every check
 
 
 def seconds(text: str) -> float:
@@ -72,7 +72,7 @@ def _middleware(parser: argparse.ArgumentParser) -> None:
 def _of_application(parser: argparse.ArgumentParser, *own: str) -> None:
     from lifespec.conformance.app.check import LIMIT
 
-    _add_options(parser, LIMIT, *own, "on_wait")
+    _add_options(parser, LIMIT, *own)
 
 
 def _server(parser: argparse.ArgumentParser) -> None:
@@ -195,7 +195,7 @@ def _check(arguments: argparse.Namespace) -> int:
     if WINDOWS:  # it has no fork, no sessions, and no signals to other processes
         raise Unchecked(fact("needs-posix"))
     words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
-    with _interruptible(), _progress() as progress:
+    with _interruptible(), _progress(_total(arguments)) as progress:
         options = vars(arguments) | progress
         report: Report = check(arguments.of, **{name: options[name] for name in arguments.options})
     terminal = sys.stdout.isatty()
@@ -283,8 +283,17 @@ def _interruptible() -> Iterator[None]:
             signal.signal(each, handler)
 
 
+def _total(arguments: argparse.Namespace) -> str:
+    """Return how many cases a server is checked with; an application's depend on what it does."""
+    if arguments.subject != "server":
+        return ""
+    from lifespec.conformance.server.check import chosen
+
+    return f"/{len(chosen(arguments.only, slow=arguments.slow))}"
+
+
 @contextlib.contextmanager
-def _progress() -> Iterator[dict[str, Any]]:
+def _progress(total: str) -> Iterator[dict[str, Any]]:
     """Yield the callbacks of a check, which show its progress on a terminal."""
     count = itertools.count(1)
 
@@ -294,7 +303,7 @@ def _progress() -> Iterator[dict[str, Any]]:
             sys.stderr.flush()
 
     def on_case(case: str, found: Sequence[Finding]) -> bool:
-        show(f"{next(count)} {case}: {Verdict.of(each.verdict for each in found).upper()}")
+        show(f"{next(count)}{total} {case}: {Verdict.of(each.verdict for each in found).upper()}")
         return False
 
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import Case
+from lifespec.conformance.processes import until
 from lifespec.conformance.report import Fact, Report, Unchecked, fact
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import play
@@ -195,6 +196,20 @@ def test_an_interruption_ends_every_case() -> None:
     with pytest.raises(KeyboardInterrupt):
         check(target(timeout=60.0), only, on_case)
     assert time.monotonic() - began < 30
+
+
+def test_who_waits_hears_of_a_case_that_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_check, "TICK", 0.1)
+    waits: list[tuple[str, float]] = []
+
+    class Lasts(Shows):
+        def play(self, case: Case, cancelled: object) -> Observation:
+            until(lambda: waits or case.name == "well-behaved", 30.0)
+            return super().play(case, cancelled)
+
+    check(Lasts(SERVER), chosen(["interrupted"]), on_wait=lambda *wait: waits.append(wait))
+    assert waits[0][0] == "interrupted"
+    assert waits[0][1] >= 0.1
 
 
 def test_a_message_sequence_is_of_the_first_lifespan_with_all_requests() -> None:

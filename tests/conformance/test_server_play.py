@@ -1,5 +1,6 @@
 """A case is played with a server's process: steps, waits, their limits, and the end."""
 
+import shlex
 import sys
 import threading
 import time
@@ -136,6 +137,23 @@ def test_a_server_has_another_limit_until_it_has_imported_the_application(
 def test_an_application_that_never_ends_has_a_limit() -> None:
     seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"], limit=0.5)
     assert 0 < sum(row["kind"] == "plays" for row in seen.lines) < 100
+
+
+def test_a_server_that_restarts_for_ever_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "RESTARTS", 1)
+    calls = (
+        "import asyncio, lifespec_probe as p; asyncio.run(p.app({'type': 'lifespan'}, None, None))"
+    )
+    command = ["sh", "-c", f"while :; do {shlex.join([sys.executable, '-c', calls])}; done"]
+    seen = play(['throw "SystemExit"'], ["request /"], command, limit=2 * LIMIT)
+    assert seen.answers[0].body is None
+    assert len({line["pid"] for line in seen.lines}) >= 3
+
+
+def test_a_server_that_serves_on_is_not_waited_for_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playing, "HANGING", 0.5)
+    seen = play(["converse"], ["request /"])
+    assert (seen.timeout, seen.ended) == (0.5, None)
 
 
 def test_a_server_that_ignores_its_signal_has_no_status() -> None:

@@ -6,7 +6,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -41,8 +41,10 @@ from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 
 OnCase = Callable[[str, Sequence[Finding]], object]
+OnWait = Callable[[str, float], object]
 
-AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
+AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time, and as many in which the suite waits longer
+TICK = 1.0
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
 NOTED = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
@@ -110,6 +112,7 @@ def check_server(
     workers: str = "",
     timeout: float = TIMEOUT,
     on_case: OnCase = lambda *_: None,
+    on_wait: OnWait = lambda *_: None,
 ) -> Report:
     """Check a server that a command starts, and return the report.
 
@@ -117,17 +120,17 @@ def check_server(
     replaced, as in ``uvicorn {app} --port {port}``.  `only` names the cases to play, `ignore` rules
     to leave out; cases that take half a minute or longer are left out unless `slow` is set.
     `workers` is added to the command in cases with two workers.  `timeout` is how many seconds the
-    server may do nothing after it has called the application.  Raises Unchecked if the server
-    cannot be checked.
+    server may do nothing after it has called the application.  `on_wait` is called with the name of
+    a case and its seconds, each second in which none ends.  Raises Unchecked if the server cannot
+    be checked.
     """
     spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
     if (family := spec.partition(" ")[0]) != "asgi":
         raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
     words = _split(command) if isinstance(command, str) else command
     _split(workers)
-    report = check(
-        Target(tuple(words), spec, workers, timeout), chosen([*only], slow=slow), on_case
-    )
+    target = Target(tuple(words), spec, workers, timeout)
+    report = check(target, chosen([*only], slow=slow), on_case, on_wait)
     return replace(report.without(ignored), strict=strict)
 
 
@@ -139,7 +142,12 @@ def _split(text: str) -> list[str]:
         raise Unchecked(fact("bad-arguments", text=text, error=str(error))) from None
 
 
-def check(target: Target, only: Sequence[Case], on_case: OnCase = lambda *_: None) -> Report:
+def check(
+    target: Target,
+    only: Sequence[Case],
+    on_case: OnCase = lambda *_: None,
+    on_wait: OnWait = lambda *_: None,
+) -> Report:
     """Check a server, and return the report; raise Unchecked if that is not possible.
 
     The first of all cases shows whether the server can be checked, and is played even if it is not
@@ -149,7 +157,7 @@ def check(target: Target, only: Sequence[Case], on_case: OnCase = lambda *_: Non
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
     played = _Check(target, on_case)
-    found = played.run(only)
+    found = played.run(only, on_wait)
     left_out = () if played.obstacle else _left_out(target, only)
     return Report(
         target.subject,
@@ -180,28 +188,39 @@ class _Check:
         self.target, self.spec, self.on_case = target, target.spec, on_case
         self.cancelled = threading.Event()
         self.obstacle: Fact | None = None
-        self.times: dict[str, float] = {}
+        self.times, self.begun = dict[str, float](), dict[str, float]()
 
-    def run(self, only: Sequence[Case]) -> dict[str, list[Finding]]:
+    def run(self, only: Sequence[Case], on_wait: OnWait) -> dict[str, list[Finding]]:
         """Play the cases, and return the findings of each."""
         first = chosen()[0]
         others = sorted((case for case in only if case != first), key=_may_wait, reverse=True)
         found = {first.name: self.timed(self.play_first, first, notify=first in only)}
         if self.obstacle:
             return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
-        with ThreadPoolExecutor(AT_ONCE) as pool:
+        with ThreadPoolExecutor(AT_ONCE) as pool, ThreadPoolExecutor(AT_ONCE) as waiting:
             try:
-                playing = {each.name: pool.submit(self.timed, self.play, each) for each in others}
+                playing = {
+                    each.name: (waiting if any(_may_wait(each)[:2]) else pool).submit(
+                        self.timed, self.play, each
+                    )
+                    for each in others
+                }
+                while rest := [each for each in playing.values() if not each.done()]:
+                    ended = wait(rest, TICK, FIRST_COMPLETED).done
+                    running = [each for each in [*self.begun] if each not in self.times]
+                    for name in () if ended else running[:1]:
+                        on_wait(name, time.monotonic() - self.begun[name])
                 return found | {name: each.result() for name, each in playing.items()}
             finally:
                 self.cancelled.set()
-                pool.shutdown(cancel_futures=True)
+                for each in (pool, waiting):
+                    each.shutdown(cancel_futures=True)
 
     def timed(
         self, play: Callable[[Case], list[Finding]], case: Case, *, notify: bool = True
     ) -> list[Finding]:
         """Play a case, and note how long it takes."""
-        began = time.monotonic()
+        self.begun[case.name] = began = time.monotonic()
         found = play(case)
         self.times[case.name] = time.monotonic() - began
         if notify:

@@ -25,7 +25,8 @@ REQUESTS = ("http", "websocket")  # the types of scopes of requests
 TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
-HANGING = 5.0  # seconds for the end of a server whose application hangs: no rule requires it
+HANGING = 5.0  # seconds for the end of a server whose application hangs, or that serves on
+RESTARTS = 3  # after so many a server is not waited for
 BRIEF = 1.0  # seconds of `traffic`, and for a request that may not be answered
 POLL = 0.02  # seconds between two looks
 
@@ -60,7 +61,8 @@ class Observation:
 class Player:
     """Play one case with a process, and write into an observation.  `cancelled` ends all waits.
 
-    A wait during which things happen ends after twice the timeout: a server may restart for ever.
+    A wait during which things happen ends after twice the timeout, or once the server has started
+    anew so often that it would go on for ever.
     """
 
     def __init__(self, process: Process, seen: Observation, cancelled: threading.Event) -> None:
@@ -115,8 +117,15 @@ class Player:
             last = now if lines != count else last
             count = lines
             timeout = self.timeout if lines else START
-            self.in_vain = now - last > timeout or now - begun > 2 * self.timeout
+            self.in_vain = now - last > timeout or now - begun > 2 * self.timeout or self.restarts
             time.sleep(POLL)
+
+    @property
+    def restarts(self) -> bool:
+        """Whether the server starts processes again and again, each with a lifespan."""
+        lines = self.process.lines()
+        pids = {each["pid"] for each in lines if (each["kind"], each.get("type")) == LIFESPAN}
+        return len(pids) > self.case.workers + RESTARTS
 
     def outlive(self, seconds: float) -> None:
         """Wait for the end of the process, for at most so many seconds."""
@@ -126,6 +135,8 @@ class Player:
         """Wait for the end of the process if it was stopped, or is to end by itself."""
         seen = self.seen
         seen.last_action = time.monotonic()
+        if not seen.stopped and any(each.body for each in seen.answers):  # it serves on
+            seen.timeout = min(seen.timeout, HANGING)
         if self.case.meanwhile[-1].verb != "wait" and (seen.stopped or not self.in_vain):
             self.outlive(seen.timeout)
         seen.status = self.process.status
