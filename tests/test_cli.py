@@ -17,8 +17,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lifespec import cli, commands, conformance
-from lifespec.conformance import report
-from lifespec.conformance.report import Finding, Report, Verdict, fact
+from lifespec.conformance import export
+from lifespec.conformance.finding import Finding, Verdict
+from lifespec.conformance.report import Report
+from lifespec.diagnosis.fact import fact
 
 SRC = Path(cli.__file__).parent
 SELF_CONTAINED = "This file is self-contained: copy it"
@@ -126,7 +128,7 @@ def test_a_folder_that_is_not_installed_has_no_version(
 ) -> None:
     assert ended("--version") == 0
     assert capfd.readouterr().out == f"lifespec {metadata.version('lifespec')}\n"
-    monkeypatch.setattr(report, "version", lambda: None)
+    monkeypatch.setattr(export, "version", lambda: None)
     assert ended("--version") == 0
     assert capfd.readouterr() == ("lifespec (not installed)\n", "")
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from lifespec import cli, commands, watch
-from lifespec.conformance.text import Words
+from lifespec.conformance.words import Words
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.watched import Cause, Process
 

@@ -45,7 +45,7 @@ class _Parser(argparse.ArgumentParser):
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         """Print the version."""
-        from lifespec.conformance.report import version  # noqa: PLC0415  it reads all metadata
+        from lifespec.conformance.export import version  # noqa: PLC0415  it reads all metadata
 
         sys.stdout.write(f"lifespec {version() or '(not installed)'}\n")
         parser.exit()

@@ -20,19 +20,12 @@ from typing import Any
 
 from lifespec import conformance
 from lifespec.conformance import cases, explain
-from lifespec.conformance.explain import WIDTH
+from lifespec.conformance.export import as_json, as_junit
+from lifespec.conformance.finding import Finding, Unchecked, Verdict, known_rule
 from lifespec.conformance.processes import SIGNALLED
-from lifespec.conformance.report import (
-    Finding,
-    Report,
-    Unchecked,
-    Verdict,
-    as_json,
-    as_junit,
-    known_rule,
-)
+from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import NEWEST, rules
-from lifespec.conformance.text import Words, render
+from lifespec.conformance.words import FOLDERS, WIDTH, Words, base, language, site, wrapped
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
@@ -136,7 +129,7 @@ ARGUMENTS: Mapping[str, Callable[[argparse.ArgumentParser], None]] = {
 
 def _add_language(command: argparse.ArgumentParser) -> None:
     says = "default: that of the locale"
-    command.add_argument("--language", choices=sorted(explain.FOLDERS), help=says)
+    command.add_argument("--language", choices=sorted(FOLDERS), help=says)
 
 
 def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) -> None:
@@ -159,7 +152,7 @@ def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) ->
 
 def run(parsed: argparse.Namespace) -> int:
     """Run a command and return its exit status."""
-    parsed.words = words = Words(parsed.language or explain.language(os.environ))
+    parsed.words = words = Words(parsed.language or language(os.environ))
     try:
         return _COMMANDS[parsed.run](parsed)
     except Unchecked as unchecked:
@@ -202,10 +195,9 @@ def _check(arguments: argparse.Namespace) -> int:
     width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
     colours = terminal and "NO_COLOR" not in os.environ
     _print(render(report, words.language, verbose=arguments.verbose, width=width, colours=colours))
-    say = Words("en", report.spec).say
     for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
         if path:
-            _write(path, write(report, say), "w")
+            _write(path, write(report), "w")
     return report.status
 
 
@@ -246,11 +238,11 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
         if pid:
             what = fact("watch-process", pid=pid, what=what)
         width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stderr.isatty() else WIDTH
-        first, *rest = explain.wrapped(words.say(what), width - 10)
+        first, *rest = wrapped(words.say(what), width - 10)
         lines = [f"lifespec: {first}", *(f"          {each}" for each in rest)]
         lines += [f"            {words.say(each)}" for each in rows]
         says = words.say(advice) if advice else ""
-        lines += [f"          {each}" for each in explain.wrapped(says, width - 10) if says]
+        lines += [f"          {each}" for each in wrapped(says, width - 10) if says]
         sys.stderr.write("".join(f"{each}\n" for each in lines))
         sys.stderr.flush()
         if arguments.json:
@@ -342,7 +334,7 @@ def _cases(arguments: argparse.Namespace) -> int:
         if arguments.role in (None, case.role) and rule in (None, *names):
             lines.append(f"{case.name} · {words.translate(case.role)}")
             says = words.translate(case.says), words.say(fact("checks", rules=names))
-            lines += (f"    {line}" for text in says for line in explain.wrapped(text, WIDTH - 4))
+            lines += (f"    {line}" for text in says for line in wrapped(text, WIDTH - 4))
     return _print("".join(f"{line}\n" for line in lines))
 
 
@@ -373,8 +365,8 @@ def content(name: str) -> str:
     with contextlib.suppress(metadata.PackageNotFoundError):
         about = metadata.metadata("lifespec")
         lines.append(f"From lifespec {about['Version']}, for Python {about['Requires-Python']}.")
-    if explain.base():
-        lines.append(f"The rules: {explain.site('en')}rules.html")
+    if base():
+        lines.append(f"The rules: {site('en')}rules.html")
     return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{END}{code}"])
 
 

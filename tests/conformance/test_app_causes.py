@@ -9,7 +9,7 @@ from causes import LIMIT, one_line
 
 from apart import checked
 from lifespec.conformance import check_app
-from lifespec.conformance.text import render
+from lifespec.conformance.report import render
 from lifespec.diagnosis import waits
 
 NAMES = [name for name, app in vars(causes).items() if callable(app) and app in causes.CAUSES]

@@ -6,9 +6,8 @@ import pytest
 
 from lifespec.conformance.app import judge
 from lifespec.conformance.app.play import Seen
-from lifespec.conformance.report import fact
-from lifespec.conformance.text import Words
-from lifespec.diagnosis.fact import Error, Place
+from lifespec.conformance.words import Words
+from lifespec.diagnosis.fact import Error, Place, fact
 from lifespec.diagnosis.logged import Logged
 
 STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "received": True}

@@ -5,10 +5,10 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from lifespec.conformance import explain
+from lifespec.conformance import explain, words
 from lifespec.conformance.rules import rules
 
-LANGUAGES = sorted(explain.FOLDERS)
+LANGUAGES = sorted(words.FOLDERS)
 
 
 def wide(line: str) -> int:
@@ -47,8 +47,8 @@ def test_rules_fit_a_terminal(rule_id: str, language: str, monkeypatch: pytest.M
 )
 def test_lines_end_where_they_may(text: str, lines: list[str]) -> None:
     """At a space, or beside a Chinese character, but before no mark that ends something."""
-    assert list(explain.wrapped(text, 8)) == lines
-    assert list(explain.wrapped("one two four", 8, "  ")) == ["one two", "  four"]
+    assert list(words.wrapped(text, 8)) == lines
+    assert list(words.wrapped("one two four", 8, "  ")) == ["one two", "  four"]
 
 
 def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +57,6 @@ def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
     about = {"Project-URL": ["Issues, https://a.invalid", "Documentation, https://b.invalid/x"]}
     installed = [SimpleNamespace(metadata=SimpleNamespace(get_all=about.get))]
     monkeypatch.setattr("importlib.metadata.distributions", lambda **_: installed)
-    assert explain.site("zh") == "https://b.invalid/x/zh-cn/"
+    assert words.site("zh") == "https://b.invalid/x/zh-cn/"
     monkeypatch.setattr("importlib.metadata.distributions", lambda **_: [])
-    assert explain.base() == ""
+    assert words.base() == ""

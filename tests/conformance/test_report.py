@@ -8,11 +8,11 @@ from junitparser import JUnitXml
 
 from lifespec.conformance import Fact, Finding, Report, Verdict, cases
 from lifespec.conformance.cases import expected
-from lifespec.conformance.report import Outcome, Row, as_json, as_junit, fact, finding, version
-from lifespec.conformance.text import Words
+from lifespec.conformance.export import as_json, as_junit, version
+from lifespec.conformance.finding import Outcome, Row, finding
+from lifespec.diagnosis.fact import fact
 from lifespec.testing.trace import Entry
 
-SAY = Words().say
 CASE = next(each for each in cases.load() if each.name == "start-and-stop")
 SENT = Fact("sent-nothing")
 
@@ -94,7 +94,7 @@ WHOLE = report(
 
 
 def test_json_has_kinds_parts_and_sentences() -> None:
-    found_ = json.loads(as_json(WHOLE, SAY))
+    found_ = json.loads(as_json(WHOLE))
     assert (found_["format"], found_["status"], found_["unchecked"]) == (2, 1, None)
     assert found_["rows"][0]["kind"] == "no"
     assert found_["rows"][0]["failure"] == {"kind": "text", "text": "a\x00b"}
@@ -106,7 +106,7 @@ def test_json_has_kinds_parts_and_sentences() -> None:
     }
     assert found_["findings"][2]["expected"] == "shows text"
     assert found_["cases"] == [{"name": "one", "seconds": 0.25}]
-    assert json.loads(as_json(report(obstacle=Fact("does-not-start")), SAY))["unchecked"] == {
+    assert json.loads(as_json(report(obstacle=Fact("does-not-start"))))["unchecked"] == {
         "says": "it does not start",
         "kind": "does-not-start",
     }
@@ -122,7 +122,7 @@ def test_json_has_kinds_parts_and_sentences() -> None:
 )
 def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> None:
     """It has a test case for each finding, and one for what no rule says."""
-    suites = JUnitXml.fromstring(as_junit(given, SAY).encode())
+    suites = JUnitXml.fromstring(as_junit(given).encode())
     (suite,) = suites
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == counted
     assert (suites.tests, suites.failures, suites.errors) == counted[:3]

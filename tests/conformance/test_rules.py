@@ -5,19 +5,9 @@ import tomllib
 import pytest
 
 from lifespec.conformance import cases
-from lifespec.conformance.rules import (
-    LEVELS,
-    STAGES,
-    Rule,
-    Source,
-    heading,
-    names,
-    read,
-    rules,
-    sources,
-    specs_of,
-)
-from lifespec.conformance.words import data, translator
+from lifespec.conformance.explain import heading, sources
+from lifespec.conformance.rules import LEVELS, STAGES, Rule, Source, read, rules, specs_of
+from lifespec.conformance.words import data, names, translator
 from lifespec.validate import SPECS
 
 ROW = """

@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import Case
+from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import until
-from lifespec.conformance.report import Fact, Report, Unchecked, fact
+from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import play
 from lifespec.conformance.server.check import Target, check, check_server, chosen
 from lifespec.conformance.server.play import Observation
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from sights import SERVER, line, saw
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import vocabulary
-from lifespec.conformance.report import Fact, fact
-from lifespec.conformance.server.judge import Judge, NotJudged, words
+from lifespec.conformance.server.judge import Judge, NotJudged, without_tracebacks
 from lifespec.conformance.server.play import Observation
-from lifespec.conformance.text import Words
+from lifespec.conformance.words import Words
+from lifespec.diagnosis.fact import Fact, fact
 from sights import answered, line, saw
 
 CALLED, HTTP = "called lifespan", "called http"
@@ -497,7 +497,7 @@ goodbye
 
 
 def test_of_a_traceback_only_the_exception_counts() -> None:
-    assert [word.strip(" |") for word in words(GROUP)] == [
+    assert [word.strip(" |") for word in without_tracebacks(GROUP)] == [
         "INFO: starting",
         "ExceptionGroup: a group (1 sub-exception)",
         "+-+---------------- 1 ----------------",

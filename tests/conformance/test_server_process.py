@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from lifespec.conformance import processes
+from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import leaving_none, until
-from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server import process
 from lifespec.conformance.server.process import Process
 from sights import SERVE, SERVER

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.text import Words
+from lifespec.conformance.words import Words
 from lifespec.diagnosis.watched import Process, causes, cut_off, events
 
 HERE = Path(__file__).name

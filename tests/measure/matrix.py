@@ -18,10 +18,12 @@ from records import Row, data, measure, select, table, versions
 from serving import conditions
 
 from lifespec.conformance import cases
-from lifespec.conformance.report import Fact, Outcome, Report, Verdict, fact
+from lifespec.conformance.finding import Outcome, Verdict
+from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
-from lifespec.conformance.server.judge import Judge, NotJudged, short, words
+from lifespec.conformance.server.judge import Judge, NotJudged, short, without_tracebacks
+from lifespec.diagnosis.fact import Fact, fact
 from loopback import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +38,7 @@ class ClientJudge(Judge):
     @property
     def raised(self) -> str:
         """The exception that left it, or ""."""
-        last = next(reversed([*words(self.seen.output)]), "an exception")
+        last = next(reversed([*without_tracebacks(self.seen.output)]), "an exception")
         return short(last) if self.seen.status == RAISED else ""
 
     @property

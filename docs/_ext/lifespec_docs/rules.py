@@ -21,8 +21,9 @@ from sphinx.util.docutils import ReferenceRole, SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import cases
-from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, heading, names, rules
-from lifespec.conformance.words import data
+from lifespec.conformance.explain import heading
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, rules
+from lifespec.conformance.words import data, names
 from lifespec.validate import SPECS
 from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.tables import prose

@@ -20,15 +20,16 @@ __all__ = [
 
 if TYPE_CHECKING:
     from lifespec.conformance.app.check import check_app, check_middleware
-    from lifespec.conformance.report import Finding, Report, Unchecked, Verdict
+    from lifespec.conformance.finding import Finding, Unchecked, Verdict
+    from lifespec.conformance.report import Report
     from lifespec.conformance.server.check import check_server
     from lifespec.diagnosis.fact import Fact
 else:  # who checks an application needs no server
 
     def __getattr__(name: str) -> object:
         """Import a name once it is asked for."""
-        rooms = {"check_app": "app.check", "check_middleware": "app.check"}
-        room = rooms.get(name, "server.check" if name == "check_server" else "report")
+        rooms = {"Report": "report", "check_server": "server.check"}
+        room = rooms.get(name, "app.check" if name.startswith("check_") else "finding")
         if name in __all__:
             return getattr(import_module(f"{__name__}.{room}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

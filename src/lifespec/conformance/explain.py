@@ -1,50 +1,22 @@
 """The rules as a terminal shows them, in the reader's language."""
 
-import os
-import re
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 
-from lifespec.conformance.rules import Rule, heading, names, sources
-from lifespec.conformance.words import translator
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule
+from lifespec.conformance.words import (
+    WIDTH,
+    Translate,
+    _,
+    base,
+    columns,
+    names,
+    site,
+    translator,
+    wrapped,
+)
 from lifespec.validate import SPECS
 
-FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
-WIDTH = 80
 NONE = "–"
-UNIT = re.compile(  # between units a line can end: words and wide characters, with their marks
-    r"[（《“(]*(?:[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
-)
-
-
-def base() -> str:
-    """Return where the site is, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
-    from importlib.metadata import distributions  # noqa: PLC0415  it imports much
-
-    site = os.environ.get("LIFESPEC_BASE_URL", "")
-    for each in () if site else distributions(name="lifespec"):
-        pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())
-        site = next((url for label, _, url in pairs if label == "Documentation"), "")
-    return f"{site.rstrip('/')}/" if site else ""
-
-
-def language(environment: Mapping[str, str]) -> str:
-    """Return "zh" where the locale is a Chinese one, else "en".
-
-    The first of LC_ALL, LC_MESSAGES and LANG that is set counts.
-    """
-    names = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "zh" if next(filter(None, names), "").lower().startswith("zh") else "en"
-
-
-def site(language: str) -> str:
-    """Return where the pages of a language are, with a slash."""
-    return f"{base()}{FOLDERS[language]}/"
-
-
-def address(rule: Rule, language: str) -> str:
-    """Return where the box of a rule is: a URL, or a path on the site."""
-    return f"{site(language)}{rule.page}.html#{rule.rule_id}"
 
 
 def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
@@ -66,10 +38,10 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
         yield from wrapped(translate(hint), width)
     if base():
         yield ""
-        yield from wrapped(address(rule, language), width)
+        yield from wrapped(f"{site(language)}{rule.address}", width)
 
 
-def _table(rule: Rule, translate: Callable[[str], str], width: int) -> Iterator[str]:
+def _table(rule: Rule, translate: Translate, width: int) -> Iterator[str]:
     """Yield a line for each specification: its name, the level and the sections."""
     rows = [
         (names([spec], translate), translate(rule.level(spec)), sources(rule, spec, translate))
@@ -82,17 +54,27 @@ def _table(rule: Rule, translate: Callable[[str], str], width: int) -> Iterator[
         yield from wrapped(start + source, width, " " * columns(start))
 
 
-def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
-    """Yield a paragraph in lines of at most so many columns; those after the first indented."""
-    line = ""
-    for unit in UNIT.findall(text):
-        if line.strip() and columns(line + unit.rstrip()) > width:
-            yield line.rstrip()
-            line = indent
-        line += unit
-    yield line.rstrip()
+def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
+    """Return the heading of a box: its level, or that it is lifespec's behaviour."""
+    if not group:
+        return " · ".join(map(translate, rule.levels))
+    level = rule.level(group[0])
+    return f"{translate(level)} · {names(group, translate)}" if level else translate(BEHAVIOUR)
 
 
-def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes: Chinese characters take two."""
-    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
+def sources(rule: Rule, spec: str, translate: Translate) -> str:
+    """Name the sections of a specification that state a rule, and those of others that do."""
+    if spec in rule.unspecified:
+        return translate(_("not specified"))
+    parts = dict[tuple[str, str], list[str]]()
+    for source in (each for each in rule.sources if spec in each.specs):
+        parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
+    others = {"core": translate(_("main specification")), "asgi": names([MAIN], translate)}
+    found = []
+    for (level, text), sections in parts.items():
+        line = translate(_(", ")).join(sections)
+        line = translate(_("%s, %s")) % (others[text], line) if text else line
+        if level != rule.level(spec):
+            line = translate(_("%s: %s")) % (translate(level), line)
+        found.append(line)
+    return translate(_("; ")).join(found)

@@ -1,168 +1,24 @@
-"""The result of a check as data: facts, findings with their verdicts, and the report.
+"""The report of a check: what was found about a subject, and its text in English or Chinese."""
 
-A fact is a kind and its parts.  `text` has the sentence of each kind in every language, so that
-nothing here has a sentence, and programs need not read one.
-"""
-
-import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
-from enum import StrEnum
-from importlib import import_module
-from typing import Any, Literal, NamedTuple, Self
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any, Self
 
-from lifespec.conformance.cases import Case, Expectation, Role, expected
-from lifespec.conformance.rules import NEWEST, rules
-from lifespec.conformance.words import printable
+from lifespec.conformance.cases import COURSE, Role, vocabulary
+from lifespec.conformance.finding import Finding, Row, Verdict
+from lifespec.conformance.rules import rules
+from lifespec.conformance.words import WIDTH, Words, base, columns, site, wrapped
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.testing.trace import Entry
-from lifespec.validate import SPECS
+from lifespec.testing.trace import sequence
 
-Say = Callable[["Fact"], str]
-
-
-FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
-How = Literal["held", "broken", "missed", "unspecified", "skip"]
-
-
-class Verdict(StrEnum):
-    """The verdict on a rule in a case, a string: `fail`, `warn`, `pass`, `info` or `skip`.
-
-    If a rule has several cases, the first of these in this order counts: `info` and `skip` never
-    hide a `pass`.
-    """
-
-    FAIL = "fail"
-    WARN = "warn"
-    PASS = "pass"  # noqa: S105
-    INFO = "info"
-    SKIP = "skip"
-
-    @classmethod
-    def of(cls, verdicts: Iterable[Self]) -> Self:
-        """Return the verdict that counts for a rule, of those in its cases."""
-        return min(verdicts, key=[*cls].index, default=cls.SKIP)
-
-
-class Unchecked(Exception):
-    """A subject could not be checked: `fact` says why, and `str()` is its sentence in English."""
-
-    def __init__(self, why: Fact) -> None:
-        super().__init__(why)
-        self.fact = why
-
-    def __str__(self) -> str:
-        return _english(self.fact).removesuffix(".")
-
-
-def _english(observed: Fact) -> str:
-    words = import_module("lifespec.conformance.text").Words()  # which imports this module
-    return str(words.say(observed))
-
-
-def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked:
-    """Return what is raised for an unknown name; `what` is "rule" or "case".
-
-    The command `lists` names all.
-    """
-    lower, names = name.lower().replace("_", "-"), [*known]
-    near = [*get_close_matches(lower, names, n=3), *(each for each in names if lower in each)]
-    alike = tuple(dict.fromkeys(near))[:3]
-    kind = f"unknown-{what}-near" if alike else f"unknown-{what}"
-    return Unchecked(fact(kind, name=name, near=alike, lists=lists))
-
-
-def known_rule(rule_id: str) -> str:
-    """Return a rule ID; raise Unchecked if there is no such rule."""
-    if rule_id not in rules():
-        raise unknown("rule", rule_id, rules(), "lifespec cases")
-    return rule_id
-
-
-def known_spec(name: str) -> str:
-    """Return the key of SPECS that a name means: the name itself, or the newest of a family."""
-    if name not in {*SPECS, *NEWEST}:
-        raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
-    return NEWEST.get(name, name)
-
-
-class Row(NamedTuple):
-    """A line of a report that belongs to no rule: a label, such as "stops", and what it says."""
-
-    label: str
-    fact: Fact
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The verdict on one rule in one case, and what was observed.
-
-    `phrase` and `argument` are what the case expected.  `framework` is the name of the package
-    that decides this in the author's place, or "".  `entries` is the message sequence.
-    """
-
-    verdict: Verdict
-    rule: str
-    case: str
-    observed: Fact
-    phrase: str = ""
-    argument: str = ""
-    entries: tuple[Entry, ...] = ()
-    framework: str = ""
-    kind = property(lambda self: self.observed.kind)
-    parts = property(lambda self: self.observed.parts)
-
-    def __str__(self) -> str:
-        return f"{self.verdict.upper()} {self.rule} ({self.case}): {_english(self.observed)}"
-
-    def fails(self, *, strict: bool = False) -> bool:
-        """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
-        missed = self.verdict == Verdict.WARN and not self.framework
-        return self.verdict == Verdict.FAIL or (strict and missed)
-
-
-class Outcome(NamedTuple):
-    """What became of an expectation, before a specification gives it a verdict.
-
-    "missed" is broken where no specification goes beyond a should, "unspecified" where none says
-    anything.
-    """
-
-    how: How
-    observed: Fact
-
-
-def finding(
-    case: Case,
-    spec: str,
-    wanted: Expectation,
-    outcome: Outcome,
-    entries: Sequence[Entry] = (),
-    framework: str = "",
-) -> Finding:
-    """Return an outcome as a finding, with the verdict of the specification."""
-    verdict = _verdict(case, spec, wanted.rule, outcome.how)
-    missed = framework if verdict == Verdict.WARN else ""
-    parts = wanted.phrase, wanted.argument, tuple(entries), missed
-    return Finding(verdict, wanted.rule, case.name, outcome.observed, *parts)
-
-
-def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
-    """Yield the findings of a case that was not played."""
-    for each in expected(case, spec):
-        yield finding(case, spec, each, Outcome("skip", why))
-
-
-def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
-    """Return the verdict, by the level of the rule in the specification, which may be silent."""
-    plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
-    if how in plain:
-        return plain[how]
-    unspecified = how == "unspecified" or case.leaves_open(rule_id, spec)
-    level = "" if unspecified else rules()[rule_id].level(spec)
-    return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
+LONG = 1.0  # seconds of a message sequence from which on its times are drawn
+COLOURS = dict(zip(Verdict, ("1;31", "33", "32", "36", "2"), strict=True))
+BOLD, DIM = "1", "2"
+BLOCKS = {False: (Verdict.FAIL, Verdict.WARN), True: tuple(Verdict)}
+HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another rule's hint explains
+NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are faults
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,8 +47,7 @@ class Report:
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
-        text: str = import_module("lifespec.conformance.text").render(self)  # which imports this
-        return text
+        return render(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {str(self).partition(chr(10))[0]}>"
@@ -249,90 +104,215 @@ class Report:
         return int(False in (self.starts, self.stops, self.ends))
 
 
-# ---- for machines ------------------------------------------------------------------------------
+# ---- the text of a report ------------------------------------------------------------------------
 
 
-def as_json(report: Report, say: Say) -> str:
-    """Return the report as a JSON object; `say` words a fact."""
-    times = {name: round(seconds, 3) for name, seconds in report.times.items()}
-    counts = report.counts()
-    names = dict.fromkeys(each.case for each in report.findings)
-    whole = {
-        "format": FORMAT,
-        "tool": {"name": "lifespec", "version": version()},
-        "subject": {"name": report.subject, "role": report.role},
-        "spec": report.spec,
-        "strict": report.strict,
-        "status": report.status,
-        "unchecked": _worded(report.unchecked, say) if report.unchecked else None,
-        "supported": report.supported,
-        "starts": report.starts,
-        "stops": report.stops,
-        "ends": report.ends,
-        "rows": [{"label": row.label, **_worded(row.fact, say)} for row in report.rows],
-        "counts": {verdict: counts[verdict] for verdict in Verdict},
-        "rules": [{"id": name, "verdict": each} for name, each in report.verdicts().items()],
-        "cases": [{"name": name, "seconds": times.get(name)} for name in names],
-        "findings": [_finding(each, say) for each in report.findings],
-    }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+def _own_rules(worst: Sequence[Finding]) -> Iterator[Fact]:
+    """Yield how many rules were broken, missed and kept, of those that no framework decides."""
+    for verdict, kind in zip(Verdict, ("fail-rules", "warn-rules", "pass-count"), strict=False):
+        own = tuple(x.rule for x in worst if x.verdict == verdict and not x.framework)
+        if own:
+            yield fact(kind, count=len(own), names=own)
 
 
-def version() -> str | None:
-    """Return the version of lifespec; None if it is not installed."""
-    from importlib.metadata import distributions  # noqa: PLC0415  it imports much
-
-    found = next(iter(distributions(name="lifespec")), None)
-    return found.version if found else None
-
-
-def _worded(observed: Fact, say: Say) -> dict[str, Any]:
-    return {"says": say(observed), **observed.data()}
+def _other_rules(worst: Sequence[Finding], *, supported: bool) -> Iterator[Fact]:
+    """Yield the rules that a framework decides, and why others were not judged."""
+    for name in dict.fromkeys(each.framework for each in worst if each.framework):
+        of = tuple(each.rule for each in worst if each.framework == name)
+        yield fact("decided-by", count=len(of), name=name, names=of)
+    reasons = [each.observed for each in worst if each.verdict == Verdict.SKIP and supported]
+    for why, count in Counter(each for each in reasons if each.kind in NOT_JUDGED).items():
+        yield fact("not-judged-count", count=count, reason=why)
 
 
-def _finding(each: Finding, say: Say) -> dict[str, Any]:
-    entries = [(asdict(entry), entry.detail) for entry in each.entries]
-    return {
-        "case": each.case,
-        "rule": each.rule,
-        "verdict": each.verdict,
-        "framework": each.framework,
-        "expected": " ".join(filter(None, (each.phrase, each.argument))),
-        "observed": _worded(each.observed, say),
-        "sequence": [
-            entry | ({"detail": _worded(detail, say)} if isinstance(detail, Fact) else {})
-            for entry, detail in entries
-        ],
-    }
+def _rules_of_server(report: Report) -> Iterator[Fact]:
+    """Yield how many rules a server kept, and why others were not judged."""
+    verdicts, found = report.counts(), report.by_rule()
+    counts = tuple(
+        fact(f"{each}-count", count=verdicts[each]) for each in Verdict if verdicts[each]
+    )
+    yield fact("rules", total=len(found), counts=counts)
+    if opened := sum(any(each.verdict == Verdict.INFO for each in of) for of in found.values()):
+        yield fact("open", count=opened)
+    reasons: dict[Fact, list[str]] = {}
+    for rule_id, findings in found.items():
+        if findings[0].verdict == Verdict.SKIP:
+            reasons.setdefault(findings[0].observed, []).append(rule_id)
+    for why, rule_ids in reasons.items():
+        yield fact("not-judged", rules=tuple(rule_ids), reason=why)
 
 
-def as_junit(report: Report, say: Say) -> str:
-    """Return the report as JUnit XML, with a test case for each finding.
+def render(
+    report: Report,
+    language: str = "en",
+    *,
+    verbose: bool = False,
+    width: int = WIDTH,
+    colours: bool = False,
+) -> str:
+    """Return the report as text: what the reader came for, what is wrong, and a table.
 
-    A broken MUST is a failure and, if strict, a missed SHOULD.  All other findings that were not
-    skipped have passed and say what was observed.  What else ends the check with another status
-    than 0 is a test case of its own.
+    With `verbose`, it has a block for each finding, and the table of all rules.
     """
-    from xml.etree import ElementTree as ET  # noqa: PLC0415
+    page = _Page(report, Words(language, report.spec), verbose, width, colours)
+    return "".join(f"{line}\n" for line in page.lines())
 
-    rows = []
-    for each in report.findings:
-        fails = each.fails(strict=report.strict)
-        other = "skipped" if each.verdict == Verdict.SKIP else "system-out"
-        says = f"{each.verdict.upper()}: {say(each.observed)}"
-        rows.append((each.rule, each.case, "failure" if fails else other, says))
-    if report.status and not any(tag == "failure" for _rule, _case, tag, _says in rows):
-        facts = [report.unchecked] if report.unchecked else [row.fact for row in report.rows]
-        tag = "error" if report.unchecked else "failure"
-        rows.append(("lifespan", "checked", tag, " ".join(map(say, facts))))
-    tags = Counter(tag for _rule, _case, tag, _says in rows)
-    counts = {"tests": len(rows), "failures": tags["failure"], "errors": tags["error"]}
-    named = {"name": "".join(map(printable, f"{report.subject}, {report.spec}"))}
-    root = ET.Element("testsuites", named | {key: str(count) for key, count in counts.items()})
-    suite = ET.SubElement(root, "testsuite", root.attrib | {"skipped": str(tags["skipped"])})
-    for rule_id, name, tag, says in rows:
-        case = ET.SubElement(suite, "testcase", {"classname": f"lifespec.{rule_id}", "name": name})
-        element = ET.SubElement(case, tag, {} if tag == "system-out" else {"message": says})
-        element.text = says
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+@dataclass(frozen=True)
+class _Page:
+    """A report in one language and width."""
+
+    report: Report
+    words: Words
+    verbose: bool
+    width: int
+    colours: bool
+
+    def say(self, kind: str, /, **parts: Any) -> str:
+        """Return a sentence."""
+        return self.words.say(fact(kind, **parts))
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines."""
+        report, words = self.report, self.words
+        kind = f"headline-{_headline(report)}"
+        yield self.painted(self.say(kind, subject=report.subject, title=words.title), BOLD)
+        if report.unchecked and not report.rows:
+            yield from wrapped(words.say(report.unchecked), self.width)
+        rows = [(row.label, words.say(row.fact)) for row in report.rows]
+        yield from self.grid(rows + [("rules", line) for line in self.rules()])
+        for grouped in _grouped(report.findings, BLOCKS[self.verbose]):
+            yield ""
+            yield from self.block(grouped)
+        if self.verbose or (report.role == "server" and not report.unchecked):
+            yield ""
+            yield from self.table()
+
+    def rules(self) -> Iterator[str]:
+        """Yield how many rules were kept, and which were not judged and why."""
+        report, say = self.report, self.words.say
+        if report.role == "server":
+            yield from map(say, () if report.unchecked else _rules_of_server(report))
+            return
+        worst = [found[0] for found in report.by_rule().values()]
+        counts = self.words.translate("; ").join(map(say, _own_rules(worst)))
+        yield from [counts] if counts else []
+        yield from map(say, _other_rules(worst, supported=report.supported))
+
+    def grid(self, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
+        """Yield rows with a label each; a label that repeats is left out."""
+        rows = [(self.words.translate(label), text) for label, text in rows]
+        room = max((columns(label) for label, _text in rows), default=0) + 3
+        for label, group in groupby(rows, key=lambda row: row[0]):
+            head = self.painted(label, BOLD) + " " * (room - columns(label))
+            for paragraph in "\n".join(text for _label, text in group).split("\n"):
+                for line in wrapped(paragraph, self.width - room):
+                    yield f"{head}{line}".rstrip()
+                    head = " " * room
+
+    def block(self, grouped: Sequence[Finding]) -> Iterator[str]:
+        """Yield what was found about a rule, in one case or in several."""
+        finding = grouped[0]
+        title = f"{finding.verdict.upper()} {finding.rule} "
+        dashes = self.painted("-" * (self.width - columns(title)), DIM)
+        yield self.painted(title, COLOURS[finding.verdict]) + dashes
+        rows = self.rows(finding, self.words.listed(dict.fromkeys(each.case for each in grouped)))
+        yield from self.grid([(label, text) for label, text in rows.items() if text])
+        if finding.entries:
+            yield ""
+            yield from self.sequence(finding)
+
+    def rows(self, finding: Finding, cases: str) -> dict[str, str]:
+        """Return what stands in the block of a finding, by label."""
+        words, rule, theirs = self.words, rules()[finding.rule], finding.framework
+        link = f"\n{site(words.language)}{rule.address}" if base() else ""
+        hints = rules()[HINTS.get(finding.kind, finding.rule)].hint_for(self.report.role)
+        needed = finding.verdict in BLOCKS[False] and not theirs
+        return {
+            "case": cases,
+            "specified" if finding.verdict == Verdict.INFO else "requirement": self.requirement(
+                finding
+            ),
+            "expected": self.expected(finding),
+            "actual": words.say(finding.observed),
+            "origin": self.say("by-framework", framework=theirs) if theirs else "",
+            "hint": words.translate(hints) if needed else "",
+            "more": f"lifespec explain {finding.rule}{link}",
+        }
+
+    def requirement(self, finding: Finding) -> str:
+        """Return the sentence of the rule, and its level in the specification."""
+        rule, words = rules()[finding.rule], self.words
+        says = rule.says(words.spec, words.translate)
+        level = words.translate(rule.level(words.spec))
+        if not level:
+            return self.say("requirement-ours", says=says)
+        if finding.verdict == Verdict.INFO:
+            return self.say("requirement-open", title=words.title)
+        return self.say("requirement", says=says, level=level, title=words.title)
+
+    def expected(self, finding: Finding) -> str:
+        """Return what the case expected, or ""."""
+        if not finding.phrase:
+            return ""
+        says = self.words.translate(vocabulary().phrases[finding.phrase].says)
+        return self.say("expected", says=says, argument=arg) if (arg := finding.argument) else says
+
+    def sequence(self, finding: Finding) -> Iterator[str]:
+        """Yield the diagram of a message sequence; a detail that is a fact becomes a sentence."""
+        entries = [replace(each, detail=self.words.part(each.detail)) for each in finding.entries]
+        if self.report.role != "server" and entries[-1].time < LONG:
+            entries = [replace(each, time=0.0) for each in entries]
+        right = "middleware" if self.report.role == "middleware" else "application"
+        yield from sequence(entries, "server", right, self.words.translate, columns).split("\n")
+
+    def table(self) -> Iterator[str]:
+        """Yield a line for each rule: its verdict, its name and the cases that decided."""
+        found = self.report.by_rule()
+        longest = max(map(len, found), default=0)
+        for rule_id, findings in found.items():
+            verdict = findings[0].verdict
+            first, *more = dict.fromkeys(each.case for each in findings if each.verdict == verdict)
+            cases = self.say("first-of", name=first, count=len(more)) if more else first
+            yield f"{self.painted(verdict.upper(), COLOURS[verdict])}  {rule_id:{longest}}  {cases}"
+
+    def painted(self, text: str, colour: str) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self.colours else text
+
+
+def _headline(report: Report) -> str:
+    """Return what the first line says."""
+    labels = {row.label for row in report.rows}
+    early = {"failed-early", "raised-early", "exited-early"} & {r.fact.kind for r in report.rows}
+    lines = {
+        "does-not-start": report.starts is False and report.supported,
+        "without-startup": report.starts is False,
+        "unchecked": report.unchecked,
+        "unsupported": not report.supported,
+        "fails-early": early,
+        "does-not-stop": report.stops is False,
+        "does-not-end": report.ends is False,
+        "broken": any(each.fails() for each in report.findings),
+        "never-ran": "never ran" in labels,
+        "error": labels & {"logged", "died"},
+        "kept": True,
+    }
+    return next(line for line, fits in lines.items() if fits)
+
+
+def _grouped(
+    findings: Iterable[Finding], verdicts: Sequence[Verdict]
+) -> Iterator[Sequence[Finding]]:
+    """Yield the findings with these verdicts, equal findings of several cases together.
+
+    If PASS is not among the verdicts, leave out what the first lines of the report say already.
+    """
+    found: dict[object, list[Finding]] = {}
+    for each in findings:
+        first = each.case in COURSE and each.kind in ("course", "course-start")
+        short = Verdict.PASS not in verdicts
+        if each.verdict in verdicts and not (short and (first or each.framework)):
+            key = each.verdict, each.rule, each.observed, each.framework
+            found.setdefault(key, []).append(each)
+    order = [*Verdict]
+    yield from sorted(found.values(), key=lambda group: order.index(group[0].verdict))

@@ -7,15 +7,12 @@ sentence is written once.
 
 import functools
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from lifespec.conformance.words import data
-from lifespec.conformance.words import mark as _
+from lifespec.conformance.words import Translate, _, data
 from lifespec.validate import SPECS
-
-Translate = Callable[[str], str]
 
 MAIN = "asgi 2.0"  # the specification whose words the sentences use
 NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family
@@ -111,6 +108,11 @@ class Rule:
         if self.hint_middleware:
             yield "middleware", _("Usual cause and fix in middleware"), self.hint_middleware
 
+    @property
+    def address(self) -> str:
+        """Where its box is, a path on the site."""
+        return f"{self.page}.html#{self.rule_id}"
+
     def hint_for(self, role: str) -> str:
         """Return the hint for the author of that role, or ""."""
         return (role == "middleware" and self.hint_middleware) or self.hint
@@ -160,56 +162,3 @@ def specs_of(value: str) -> tuple[str, ...]:
     if value.startswith("all but "):
         return tuple(spec for spec in SPECS if spec not in found)
     return tuple(found)
-
-
-# ---- descriptions of a rule ---------------------------------------------------------------------
-
-
-def names(
-    specs: Sequence[str],
-    translate: Translate,
-    link: Callable[[str, str], str] = lambda _spec, version: version,
-) -> str:
-    """Name specifications as pages do: a family once, with its versions.
-
-    `link` gets a key of SPECS and its version, and returns the text for that version.
-    """
-    if {*specs} == {*SPECS}:
-        return translate(_("all specifications"))
-    families: dict[str, list[str]] = {}
-    for spec in specs:
-        family, _space, version = spec.partition(" ")
-        families.setdefault(family, []).append(link(spec, version))
-    and_ = translate(_(" and "))
-    return translate(_(", ")).join(
-        translate(_("lifespan %s (ASGI)")) % and_.join(versions)
-        if family == "asgi"
-        else f"{family.upper()} {and_.join(versions)}"
-        for family, versions in families.items()
-    )
-
-
-def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
-    """Return the heading of a box: its level, or that it is lifespec's behaviour."""
-    if not group:
-        return " · ".join(map(translate, rule.levels))
-    level = rule.level(group[0])
-    return f"{translate(level)} · {names(group, translate)}" if level else translate(BEHAVIOUR)
-
-
-def sources(rule: Rule, spec: str, translate: Translate) -> str:
-    """Name the sections of a specification that state a rule, and those of others that do."""
-    if spec in rule.unspecified:
-        return translate(_("not specified"))
-    parts = dict[tuple[str, str], list[str]]()
-    for source in (each for each in rule.sources if spec in each.specs):
-        parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
-    others = {"core": translate(_("main specification")), "asgi": names([MAIN], translate)}
-    found = []
-    for (level, text), sections in parts.items():
-        line = translate(_(", ")).join(sections)
-        line = translate(_("%s, %s")) % (others[text], line) if text else line
-        if level != rule.level(spec):
-            line = translate(_("%s: %s")) % (translate(level), line)
-        found.append(line)
-    return translate(_("; ")).join(found)

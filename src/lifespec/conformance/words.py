@@ -1,11 +1,29 @@
-"""The package's data, the translation of words, and texts of others as parts of a sentence."""
+"""The words of the suite: sentences, names, languages, and texts of others as parts of a sentence.
+
+`data/sentences.toml` has the sentence of each kind of fact, `Words` puts the parts into it, and a
+terminal gets it in lines.  What is observed is data everywhere else.
+"""
 
 import functools
+import os
 import re
+import tomllib
+import unicodedata
 from ast import literal_eval
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from typing import Any
 
+from lifespec.diagnosis.fact import SENTENCES, Fact
+from lifespec.validate import SPECS
+
+Translate = Callable[[str], str]
+
+FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
+WIDTH = 80
+UNIT = re.compile(  # between units a line can end: words and wide characters, with their marks
+    r"[（《“(]*(?:[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
+)
 _ENTRY = re.compile(r'^(#,.*\n)?msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
 _LONGEST = 2000  # characters of a text of others in a report
 
@@ -15,12 +33,12 @@ def data(name: str) -> str:
     return resources.files("lifespec.conformance").joinpath("data", name).read_text("utf-8")
 
 
-def mark(english: str) -> str:
-    """Return a word as it is; Babel finds it by the name `_`."""
+def _(english: str) -> str:
+    """Return a word as it is; the catalogs are made of what this is called with."""
     return english
 
 
-def translator(language: str) -> Callable[[str], str]:
+def translator(language: str) -> Translate:
     """Return what translates a word; a word without a translation stays English."""
     known = {} if language == "en" else _catalog(language)
     return lambda english: known.get(english, english)
@@ -37,6 +55,133 @@ def read_catalog(text: str) -> dict[str, str]:
     found = (entry for flags, *entry in _ENTRY.findall(text) if "fuzzy" not in flags)
     pairs = ((literal_eval(f"({each})") for each in entry) for entry in found)
     return {english: translated for english, translated in pairs if english and translated}
+
+
+def base() -> str:
+    """Return where the site is, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
+    from importlib.metadata import distributions  # noqa: PLC0415  it imports much
+
+    site = os.environ.get("LIFESPEC_BASE_URL", "")
+    for each in () if site else distributions(name="lifespec"):
+        pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())
+        site = next((url for label, _, url in pairs if label == "Documentation"), "")
+    return f"{site.rstrip('/')}/" if site else ""
+
+
+def language(environment: Mapping[str, str]) -> str:
+    """Return "zh" where the locale is a Chinese one, else "en".
+
+    The first of LC_ALL, LC_MESSAGES and LANG that is set counts.
+    """
+    names = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "zh" if next(filter(None, names), "").lower().startswith("zh") else "en"
+
+
+def site(language: str) -> str:
+    """Return where the pages of a language are, with a slash."""
+    return f"{base()}{FOLDERS[language]}/"
+
+
+# ---- sentences ---------------------------------------------------------------------------------
+
+
+def names(
+    specs: Sequence[str],
+    translate: Translate,
+    link: Callable[[str, str], str] = lambda _spec, version: version,
+) -> str:
+    """Name specifications as pages do: a family once, with its versions.
+
+    `link` gets a key of SPECS and its version, and returns the text for that version.
+    """
+    if {*specs} == {*SPECS}:
+        return translate(_("all specifications"))
+    families: dict[str, list[str]] = {}
+    for spec in specs:
+        family, _space, version = spec.partition(" ")
+        families.setdefault(family, []).append(link(spec, version))
+    and_ = translate(_(" and "))
+    return translate(_(", ")).join(
+        translate(_("lifespan %s (ASGI)")) % and_.join(versions)
+        if family == "asgi"
+        else f"{family.upper()} {and_.join(versions)}"
+        for family, versions in families.items()
+    )
+
+
+@functools.cache
+def sentences() -> Mapping[str, str]:
+    """Return the English sentence of each kind of fact."""
+    tables = tomllib.loads(data("sentences.toml"))
+    return {**SENTENCES, **tables["formats"], **tables["sentences"]}
+
+
+class Words:
+    """The words of a report in one language, about one specification."""
+
+    def __init__(self, language: str = "en", spec: str = "asgi 2.0") -> None:
+        self.language, self.spec, self.translate = language, spec, translator(language)
+        self.title = names([spec], self.translate)
+        named = (kind for kind in sentences() if kind.startswith("page-"))
+        self.pages = {kind: self.translate(sentences()[kind]) for kind in named}
+
+    def say(self, fact: Fact) -> str:
+        """Return the sentence of a fact."""
+        template = sentences()[fact.kind]
+        parts = {name: self.part(each) for name, each in fact.parts.items()}
+        text = self.translate(template).format(**self.pages, **parts)
+        first = template[1:].partition("}")[0] if template[0] == "{" and template[-1] == "." else ""
+        # with a part of a sentence; a Chinese one may begin with the name of a file
+        begins = self.language == "en" and isinstance(fact.parts.get(first), Fact)
+        return f"{text[:1].upper()}{text[1:]}" if begins else text
+
+    def part(self, part: Any) -> str:
+        """Return what stands in the place of a part: each character of it can be printed."""
+        if isinstance(part, Fact):
+            return self.say(part)
+        if isinstance(part, tuple):
+            return self.listed(map(self.part, part))
+        text = f"{part:g}" if isinstance(part, float) else str(part)
+        return "\n".join("".join(map(printable, line)) for line in text.split("\n"))
+
+    def listed(self, items: Iterable[str]) -> str:
+        """Return items with commas between them."""
+        return self.translate(", ").join(items)
+
+
+class Told(Exception):
+    """What has a fact as its reason: `fact` is the reason, and `str()` its sentence in English."""
+
+    def __init__(self, why: Fact) -> None:
+        super().__init__(why)
+        self.fact = why
+
+    def __str__(self) -> str:
+        return english(self.fact).removesuffix(".")
+
+
+def english(fact: Fact) -> str:
+    """Return the English sentence of a fact."""
+    return Words().say(fact)
+
+
+# ---- lines of a terminal, and texts of others -------------------------------------------------
+
+
+def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
+    """Yield a paragraph in lines of at most so many columns; those after the first indented."""
+    line = ""
+    for unit in UNIT.findall(text):
+        if line.strip() and columns(line + unit.rstrip()) > width:
+            yield line.rstrip()
+            line = indent
+        line += unit
+    yield line.rstrip()
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese characters take two."""
+    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
 
 
 def printable(character: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from lifespec.conformance.text import Words
+from lifespec.conformance.words import Words
 from lifespec.diagnosis.fact import Fact
 from lifespec_docs.words import mark as _
 

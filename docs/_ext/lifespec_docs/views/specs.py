@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lifespec import validate
-from lifespec.conformance.rules import names
+from lifespec.conformance.words import names
 from lifespec.validate import EVENTS, SPECS
 from lifespec_docs.words import mark as _
 

@@ -13,8 +13,8 @@ from typing import Any
 from lifespec import validate
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
-from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, names, rules
-from lifespec.conformance.words import data
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, rules
+from lifespec.conformance.words import data, names
 from lifespec.validate import SPECS
 from lifespec_docs.words import mark as _
 

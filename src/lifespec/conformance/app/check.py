@@ -13,7 +13,8 @@ from lifespec.conformance.app.play import Seen
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.report import Finding, Report, known_rule, known_spec, skipped, unknown
+from lifespec.conformance.finding import Finding, known_rule, known_spec, skipped, unknown
+from lifespec.conformance.report import Report
 from lifespec.diagnosis.fact import Fact
 
 Play = Callable[[Sequence[str], int], Iterator[Result]]

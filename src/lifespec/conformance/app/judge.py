@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lifespec.conformance.app.play import Seen, SendRefused
 from lifespec.conformance.cases import Case, expected
-from lifespec.conformance.report import Finding, How, Outcome, Row, finding
+from lifespec.conformance.finding import Finding, How, Outcome, Row, finding
 from lifespec.conformance.rules import rules
 from lifespec.conformance.words import data
 from lifespec.diagnosis.fact import Error, Fact, fact

@@ -16,7 +16,7 @@ from lifespec.conformance.app.play import Call, Seen, Watch
 from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import Case, Expectation, expected
-from lifespec.conformance.report import How, Outcome
+from lifespec.conformance.finding import How, Outcome
 from lifespec.conformance.words import short_repr
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, fact

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from lifespec import validate
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
-from lifespec.conformance.words import cut, short_repr
+from lifespec.conformance.words import Told, cut, short_repr
 from lifespec.diagnosis import waits
 from lifespec.diagnosis.author import described, is_lifespec, own_modules, places
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
@@ -36,14 +36,8 @@ class NoApplication(TypeError):
     """A call of the application returned no awaitable."""
 
 
-class SendRefused(Exception):
+class SendRefused(Told):
     """The server of the suite refused what the application sent; `fact` says why."""
-
-    def __init__(self, why: Fact) -> None:
-        from lifespec.conformance.text import Words  # noqa: PLC0415  few applications need it
-
-        super().__init__(Words().say(why))  # for the application's own log
-        self.fact = why
 
 
 class Broken(NamedTuple):

@@ -9,19 +9,15 @@ from typing import Any, NamedTuple
 
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.cases import Role
-from lifespec.conformance.words import short_repr
+from lifespec.conformance.words import Told, short_repr
 from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
 
 _MISSING = object()
 
 
-class NotFound(Exception):
+class NotFound(Told):
     """There is no application or middleware to check; `fact` says why."""
-
-    def __init__(self, why: Fact) -> None:
-        super().__init__(why.kind)
-        self.fact = why
 
 
 class Job(NamedTuple):

@@ -12,10 +12,9 @@ from typing import ClassVar
 
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case, Expectation
-from lifespec.conformance.report import (
+from lifespec.conformance.finding import (
     Finding,
     Outcome,
-    Report,
     Row,
     Unchecked,
     finding,
@@ -24,6 +23,7 @@ from lifespec.conformance.report import (
     skipped,
     unknown,
 )
+from lifespec.conformance.report import Report
 from lifespec.conformance.server.judge import AT_CALL, Judge, clock
 from lifespec.conformance.server.play import (
     LIFESPAN,

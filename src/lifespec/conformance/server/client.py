@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, NotConnected
 from typing import Any, Literal, NamedTuple, cast
 
+from lifespec.conformance.words import Told
 from lifespec.diagnosis.fact import fact
 
 Knock = Literal["refused", "unanswered", "answered"]
@@ -38,12 +39,11 @@ class Answer(NamedTuple):
     body: Mapping[str, Any] | None
 
 
-class Unusable(Exception):
+class Unusable(Told):
     """A connection cannot be used as the case needs it; `fact` says why."""
 
     def __init__(self, kind: str, **parts: Any) -> None:
-        super().__init__(kind)
-        self.fact = fact(kind, **parts)
+        super().__init__(fact(kind, **parts))
 
 
 class _Socket(socket.socket):

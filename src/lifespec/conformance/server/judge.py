@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
+from lifespec.conformance.finding import How, Outcome
 from lifespec.conformance.processes import SIGNALLED
-from lifespec.conformance.report import How, Outcome
 from lifespec.conformance.server.play import REQUESTS, Line, Observation
+from lifespec.conformance.words import Told
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
@@ -29,12 +30,8 @@ BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application an
 AT_CALL = ("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first")
 
 
-class NotJudged(Exception):
+class NotJudged(Told):
     """A phrase says nothing about this sequence; `fact` says why."""
-
-    def __init__(self, why: Fact) -> None:
-        super().__init__(why)
-        self.fact = why
 
 
 def clock(line: Line) -> float:
@@ -42,7 +39,7 @@ def clock(line: Line) -> float:
     return float(line["time"])
 
 
-def words(output: str) -> Iterator[str]:
+def without_tracebacks(output: str) -> Iterator[str]:
     """Yield the lines of an output; of a traceback only what was raised."""
     frame: int | None = None  # the indentation of the frame whose code follows
     for line in output.splitlines():
@@ -208,7 +205,7 @@ class Judge:
 
     def line_with(self, text: str) -> str:
         """Return the first line of the output with a text, or ""."""
-        return next((line for line in words(self.seen.output) if text in line), "")
+        return next((line for line in without_tracebacks(self.seen.output) if text in line), "")
 
     def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
@@ -347,7 +344,7 @@ class Judge:
             _skip("app-not-served", end=self.end)
         raised = (action.text for action in self.case.script if action.verb == "raise")
         named = re.compile(f"(?i)lifespan|{re.escape(next(raised, 'lifespan'))}")
-        lines = words(self.seen.output)
+        lines = without_tracebacks(self.seen.output)
         return _in_output(next((x for x in lines if named.search(FOLDERS.sub("", x))), ""))
 
     # ---- phrases: what the application sends ----------------------------------------------------
@@ -407,7 +404,7 @@ class Judge:
     def as_empty(self) -> Outcome:
         self.finished()
         refused = any(line["error"] == "KeyError" for line in self.lines("refused"))
-        if refused or any(map(KEY_ERROR.fullmatch, words(self.seen.output))):
+        if refused or any(map(KEY_ERROR.fullmatch, without_tracebacks(self.seen.output))):
             return _broken("key-error")
         return _held("no-message-needed", end=self.end)
 

@@ -22,8 +22,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
+from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import ENDING, kill, kill_session, marked, until
-from lifespec.conformance.report import Unchecked
 from lifespec.conformance.server.client import Client
 from lifespec.diagnosis.fact import fact
 

@@ -12,10 +12,18 @@ import pytest
 
 import lifespec
 from lifespec.conformance import Fact, Finding, Report, Verdict
-from lifespec.conformance.report import Row, fact
-from lifespec.conformance.text import Words, render, sentences
-from lifespec.conformance.words import cut, data, read_catalog, short_repr, translator
-from lifespec.diagnosis.fact import SENTENCES
+from lifespec.conformance.finding import Row
+from lifespec.conformance.report import render
+from lifespec.conformance.words import (
+    Words,
+    cut,
+    data,
+    read_catalog,
+    sentences,
+    short_repr,
+    translator,
+)
+from lifespec.diagnosis.fact import SENTENCES, fact
 from lifespec.testing.trace import Entry
 
 SOURCE = Path(lifespec.__file__).parent
@@ -148,6 +156,14 @@ def test_a_terminal_gets_colours() -> None:
         ("en", fact("text", text="a\x1b[31m\nb"), "a\\x1b[31m\nb"),
         ("en", fact("did-nothing", limit=2.0), "It did nothing within 2 s."),
         ("zh", fact("events", events=("a", "b")), "事件依次为：a、b。"),
+        (
+            "zh",
+            fact("signal-taken", handler=fact("text", text="shop.py"), signal="SIGINT"),
+            (
+                "shop.py 取代了服务器的 SIGINT 处理函数："
+                "除非它会调用原来的处理函数，否则服务器收到该信号时不会停止。"
+            ),
+        ),
         (
             "zh",
             fact(

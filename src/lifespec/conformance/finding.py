@@ -1,0 +1,142 @@
+"""What a check finds, as data: verdicts, and what was observed as a fact."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Literal, NamedTuple, Self
+
+from lifespec.conformance.cases import Case, Expectation, expected
+from lifespec.conformance.rules import NEWEST, rules
+from lifespec.conformance.words import Told, english
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.testing.trace import Entry
+from lifespec.validate import SPECS
+
+How = Literal["held", "broken", "missed", "unspecified", "skip"]
+
+
+class Verdict(StrEnum):
+    """The verdict on a rule in a case, a string: `fail`, `warn`, `pass`, `info` or `skip`.
+
+    If a rule has several cases, the first of these in this order counts: `info` and `skip` never
+    hide a `pass`.
+    """
+
+    FAIL = "fail"
+    WARN = "warn"
+    PASS = "pass"  # noqa: S105
+    INFO = "info"
+    SKIP = "skip"
+
+    @classmethod
+    def of(cls, verdicts: Iterable[Self]) -> Self:
+        """Return the verdict that counts for a rule, of those in its cases."""
+        return min(verdicts, key=[*cls].index, default=cls.SKIP)
+
+
+class Unchecked(Told):
+    """A subject could not be checked: `fact` says why, and `str()` is its sentence in English."""
+
+
+def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked:
+    """Return what is raised for an unknown name; `what` is "rule" or "case".
+
+    The command `lists` names all.
+    """
+    lower, names = name.lower().replace("_", "-"), [*known]
+    near = [*get_close_matches(lower, names, n=3), *(each for each in names if lower in each)]
+    alike = tuple(dict.fromkeys(near))[:3]
+    kind = f"unknown-{what}-near" if alike else f"unknown-{what}"
+    return Unchecked(fact(kind, name=name, near=alike, lists=lists))
+
+
+def known_rule(rule_id: str) -> str:
+    """Return a rule ID; raise Unchecked if there is no such rule."""
+    if rule_id not in rules():
+        raise unknown("rule", rule_id, rules(), "lifespec cases")
+    return rule_id
+
+
+def known_spec(name: str) -> str:
+    """Return the key of SPECS that a name means: the name itself, or the newest of a family."""
+    if name not in {*SPECS, *NEWEST}:
+        raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
+    return NEWEST.get(name, name)
+
+
+class Row(NamedTuple):
+    """A line of a report that belongs to no rule: a label, such as "stops", and what it says."""
+
+    label: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The verdict on one rule in one case, and what was observed.
+
+    `phrase` and `argument` are what the case expected.  `framework` is the name of the package
+    that decides this in the author's place, or "".  `entries` is the message sequence.
+    """
+
+    verdict: Verdict
+    rule: str
+    case: str
+    observed: Fact
+    phrase: str = ""
+    argument: str = ""
+    entries: tuple[Entry, ...] = ()
+    framework: str = ""
+    kind = property(lambda self: self.observed.kind)
+    parts = property(lambda self: self.observed.parts)
+
+    def __str__(self) -> str:
+        return f"{self.verdict.upper()} {self.rule} ({self.case}): {english(self.observed)}"
+
+    def fails(self, *, strict: bool = False) -> bool:
+        """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
+        missed = self.verdict == Verdict.WARN and not self.framework
+        return self.verdict == Verdict.FAIL or (strict and missed)
+
+
+class Outcome(NamedTuple):
+    """What became of an expectation, before a specification gives it a verdict.
+
+    "missed" is broken where no specification goes beyond a should, "unspecified" where none says
+    anything.
+    """
+
+    how: How
+    observed: Fact
+
+
+def finding(
+    case: Case,
+    spec: str,
+    wanted: Expectation,
+    outcome: Outcome,
+    entries: Sequence[Entry] = (),
+    framework: str = "",
+) -> Finding:
+    """Return an outcome as a finding, with the verdict of the specification."""
+    verdict = _verdict(case, spec, wanted.rule, outcome.how)
+    missed = framework if verdict == Verdict.WARN else ""
+    parts = wanted.phrase, wanted.argument, tuple(entries), missed
+    return Finding(verdict, wanted.rule, case.name, outcome.observed, *parts)
+
+
+def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
+    """Yield the findings of a case that was not played."""
+    for each in expected(case, spec):
+        yield finding(case, spec, each, Outcome("skip", why))
+
+
+def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
+    """Return the verdict, by the level of the rule in the specification, which may be silent."""
+    plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
+    if how in plain:
+        return plain[how]
+    unspecified = how == "unspecified" or case.leaves_open(rule_id, spec)
+    level = "" if unspecified else rules()[rule_id].level(spec)
+    return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
