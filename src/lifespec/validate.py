@@ -167,7 +167,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         **_ENDS,
     },
     "starting": {
-        "lifespan.startup": Step("starting", "startup-sent"),
+        "lifespan.startup": Step("starting", warning="startup-sent"),
         "lifespan.startup.complete": Step("running"),
         "lifespan.startup.failed": Step("refused"),
         "lifespan.shutdown": _open("starting", "shutdown-sent"),
@@ -185,7 +185,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         **_ENDS,
     },
     "running": {
-        "lifespan.startup": Step("running", "startup-sent"),
+        "lifespan.startup": Step("running", warning="startup-sent"),
         "lifespan.startup.complete": _open("running", "startup-answered-once"),
         "lifespan.startup.failed": _open("running", "startup-answered-once"),
         "lifespan.shutdown": Step("stopping"),
@@ -194,7 +194,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         **_ENDS,
     },
     "failing": {
-        "lifespan.startup": Step("failing", "startup-sent"),
+        "lifespan.startup": Step("failing", warning="startup-sent"),
         "lifespan.startup.complete": _open("failing", "answers-in-order"),
         "lifespan.startup.failed": _open("failing", "answers-in-order"),
         "lifespan.shutdown": _open("failing", "crashed-gets-no-events"),
@@ -206,14 +206,14 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.startup": Step("stopping", "startup-sent"),
         "lifespan.startup.complete": _open("stopping", "answers-in-order"),
         "lifespan.startup.failed": _open("stopping", "answers-in-order"),
-        "lifespan.shutdown": Step("stopping", "shutdown-sent"),
+        "lifespan.shutdown": Step("stopping", warning="shutdown-sent"),
         "lifespan.shutdown.complete": Step("stopped"),
         "lifespan.shutdown.failed": Step("stopped"),
         "raise": _open("gone", "shutdown-answered"),
         "return": Step("gone", "shutdown-answered"),
     },
     "refused": {
-        "lifespan.startup": Step("refused", "startup-sent"),
+        "lifespan.startup": Step("refused", warning="startup-sent"),
         "lifespan.startup.complete": _open("refused", "startup-answered-once"),
         "lifespan.startup.failed": _open("refused", "startup-answered-once"),
         "lifespan.shutdown": _open("refused", "shutdown-sent"),
@@ -225,7 +225,7 @@ TRANSITIONS: Mapping[State, Mapping[str, Step]] = {
         "lifespan.startup": Step("stopped", "startup-sent"),
         "lifespan.startup.complete": _open("stopped", "answers-in-order"),
         "lifespan.startup.failed": _open("stopped", "answers-in-order"),
-        "lifespan.shutdown": Step("stopped", "shutdown-sent"),
+        "lifespan.shutdown": Step("stopped", warning="shutdown-sent"),
         "lifespan.shutdown.complete": _open("stopped", "shutdown-answered-once"),
         "lifespan.shutdown.failed": _open("stopped", "shutdown-answered-once"),
         **_ENDS,
@@ -555,7 +555,8 @@ class _Sequence:
     def _step(self, trigger: str, role: str, did: str) -> None:
         before, (self.state, rule, warning) = self.state, TRANSITIONS[self.state][trigger]
         if trigger == "lifespan.startup" and trigger not in self._events:
-            rule = ""  # the first startup may come after the answer, if that was too early
+            # the first may come after the answer, if that was too early
+            rule, warning = "", rule and warning
         self._events.add(trigger)
         if self.end and self.end.rule and trigger == "lifespan.shutdown":
             self.report(self.end.rule, role, did)

@@ -9,6 +9,7 @@ import re
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import combinations, starmap
 from typing import Any, NoReturn
 
 from lifespec.conformance.finding import How, Outcome
@@ -26,6 +27,7 @@ FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 KEY_ERROR = re.compile(r"[\s|]*KeyError: 'message'\s*")
 BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application answers startup
+ENDS = "returned", "cancelled", "raised"  # of a call
 # phrases that say something as soon as the application was called
 AT_CALL = ("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first")
 
@@ -269,11 +271,23 @@ class Judge:
         return _either(loops, "same-loop")
 
     def lasts(self) -> Outcome:
-        """Hold if the server cancels no call before it is stopped."""
+        """Hold if no loop has two calls, and the server cancels none before it is stopped.
+
+        Whether a loop that serves again has another lifespan is an open question.
+        """
+        if len({*map(_loop, self.calls)}) < len(self.calls):
+            overlap = any(starmap(self._running, combinations(self.calls, 2)))
+            judged = _broken if overlap else _unspecified
+            return judged("calls-in-a-loop", count=len(self.calls))
         cancelled = self.lines("cancelled", "lifespan") if self.calls else []
         if any(clock(line) < self.stopped for line in cancelled):
             return _broken("cancelled-early")
         return _either(self.calls, "not-cancelled")
+
+    def _running(self, call: Line, other: Line) -> bool:
+        """Return whether a call had not ended when another one began in its event loop."""
+        ends = (line for kind in ENDS for line in self.lines(kind, "lifespan", call=call))
+        return _loop(call) == _loop(other) and min(map(clock, ends), default=NEVER) > clock(other)
 
     # ---- phrases: startup ----------------------------------------------------------------------
 
@@ -283,7 +297,8 @@ class Judge:
         for call in self.calls:
             types = self.events(call)
             if _disordered(types):
-                return _broken("events", events=tuple(types))
+                known = types[0] == "lifespan.startup"
+                return (_unspecified if known else _broken)("events", events=tuple(types))
             if not types and call["pid"] not in served:
                 return _broken("no-events")
         return _either(served, "startup-first")
@@ -453,15 +468,15 @@ class Judge:
                     _skip("cancelled-before-stop")
                 count = len(self.lines("received", "lifespan.shutdown", call=call))
                 if count != 1:
-                    return _broken("shutdown-times", count=count, end=self.end)
+                    judged = _unspecified if count else _broken
+                    return judged("shutdown-times", count=count, end=self.end)
         return _held("shutdown-once", end=self.end)
 
     def no_request_after(self) -> Outcome:
         self.first("received", "lifespan.shutdown")
 
         def ends(request: Line) -> list[Line]:
-            kinds = ("returned", "cancelled", "raised")
-            return [line for kind in kinds for line in self.lines(kind, call=request)]
+            return [line for kind in ENDS for line in self.lines(kind, call=request)]
 
         for shutdown in self.lines("received", "lifespan.shutdown"):
             time = clock(shutdown)
