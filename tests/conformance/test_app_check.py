@@ -1,5 +1,6 @@
 """A named application is imported once, in another process; what cannot be checked is said so."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,16 @@ import causes
 import pytest
 from causes import one_line
 
-from lifespec.conformance import Finding, Report, Unchecked, check_app, check_middleware
+from lifespec.conformance import (
+    Finding,
+    Report,
+    Unchecked,
+    check_app,
+    check_middleware,
+    processes,
+)
 from lifespec.conformance.app import check, process
+from lifespec.conformance.report import render
 from scripted import STARTED, STOPPED, says
 
 PLAIN = """\
@@ -186,6 +195,36 @@ def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> No
     report = check_middleware("shop:middleware", timeout=5.0)
     assert report.ok, report
     assert [each for each in report.findings if isinstance(each, Finding)]
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux has it")
+def test_cases_side_by_side_are_limited_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "free_memory", lambda: 2_000_000)
+    report = check_app(causes.faultless, only=["extra-keys"])
+    assert report.ok
+    shown = "cases at most 1 side by side: the first took N s of processor time and N MB of its own"
+    found = " ".join(render(report, verbose=True).split())
+    assert shown in re.sub(r"[\d.]+(?= s of| MB of its)", "N", found)
+    assert "side by side" not in str(report)
+    monkeypatch.setattr(check, "free_memory", lambda: 0)  # it is not known
+    pace = check_app(causes.faultless, only=["extra-keys"]).pace
+    assert pace
+    assert pace.parts["count"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "free"), [("max", "5", 7168), ("6000", "1000", 5000), ("10", "20", 0)]
+)
+def test_free_memory_is_what_the_machine_and_a_container_have(
+    limit: str, used: str, free: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "PROC", str(tmp_path))
+    monkeypatch.setattr(processes, "CONTAINER", str(tmp_path))
+    assert processes.free_memory() == 0
+    (tmp_path / "meminfo").write_text("MemFree: 1 kB\nMemAvailable:    7 kB\n")
+    (tmp_path / "memory.max").write_text(f"{limit}\n")
+    (tmp_path / "memory.current").write_text(f"{used}\n")
+    assert processes.free_memory() == free
 
 
 MANY_OBJECTS = """

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
-PROC = "/proc"
+PROC, CONTAINER = "/proc", "/sys/fs/cgroup"
 POLL = 0.01  # seconds between two looks
 SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 ENDING = 10.0  # seconds until a killed process is gone
@@ -100,6 +100,30 @@ def kill(pids: Iterable[int]) -> bool:
         found = True
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
+    return found
+
+
+def own_memory() -> int:
+    """Return how many bytes this process shares with no other; 0 where /proc does not say."""
+    lines = _numbers(f"{PROC}/self/smaps_rollup").items()
+    return 1024 * sum(number for name, number in lines if name.startswith("Private_"))
+
+
+def free_memory() -> int:
+    """Return how many bytes processes can still take, by the machine and by a container."""
+    machine = 1024 * _numbers(f"{PROC}/meminfo").get("MemAvailable", 0)
+    limit, used = (_numbers(f"{CONTAINER}/memory.{name}").get("") for name in ("max", "current"))
+    return machine if limit is None or used is None else min(machine, max(limit - used, 0))
+
+
+def _numbers(file: str) -> dict[str, int]:
+    """Return the numbers of a file by name: of lines such as `Name: 1 kB`, or of one number."""
+    found = dict[str, int]()
+    with suppress(OSError), open(file, encoding="ascii") as lines:  # noqa: PTH123
+        for line in lines:
+            name, _, rest = line.rpartition(":")
+            number = rest.split()[0]
+            found |= {name: int(number)} if number.isdigit() else {}
     return found
 
 

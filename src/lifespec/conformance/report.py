@@ -29,7 +29,8 @@ class Report:
     and without a failure, and `ends` whether its process can end then; None if that is not known.
     `supported` is False if it does not support lifespan, `framework` names the package that lacks
     it.  `obstacle` is why nothing could be checked.  `rows` are the lines of the report that belong
-    to no rule.  `times` is how many seconds each case took, while others ran.
+    to no rule.  `times` is how many seconds each case took, while others ran, and `pace` how many
+    those were.
     """
 
     subject: str
@@ -45,6 +46,7 @@ class Report:
     framework: str = ""
     rows: tuple[Row, ...] = ()
     times: Mapping[str, float] = field(default_factory=dict, compare=False)
+    pace: Fact | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return render(self)
@@ -180,7 +182,9 @@ class _Page:
         if report.unchecked and not report.rows:
             yield from wrapped(words.say(report.unchecked), self.width)
         rows = [(row.label, words.say(row.fact)) for row in report.rows]
-        yield from self.grid(rows + [("rules", line) for line in self.rules()])
+        rows += [("rules", line) for line in self.rules()]
+        rows += [("cases", words.say(report.pace))] if self.verbose and report.pace else []
+        yield from self.grid(rows)
         for grouped in _grouped(report.findings, BLOCKS[self.verbose]):
             yield ""
             yield from self.block(grouped)

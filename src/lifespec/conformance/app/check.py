@@ -14,8 +14,9 @@ from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.finding import Finding, known_rule, known_spec, skipped, unknown
+from lifespec.conformance.processes import free_memory
 from lifespec.conformance.report import Report
-from lifespec.diagnosis.fact import Fact
+from lifespec.diagnosis.fact import Fact, fact
 
 Play = Callable[[Sequence[str], int], Iterator[Result]]
 
@@ -101,7 +102,7 @@ def _check(
         chosen = {name: known[name] for name in known if name in (only or known)}
         report = Report(job.name, job.spec, role=job.role, strict=strict)
         try:
-            results = _results(job, chosen, play, on_case)
+            results, pace = _results(job, chosen, play, on_case)
         except NotFound as error:
             return replace(report, obstacle=error.fact)
     first = results[FIRST[job.role]]
@@ -111,6 +112,7 @@ def _check(
             each for case in chosen.values() for each in _findings(job, case, results, first.seen)
         ),
         times={name: each.seconds for name, each in results.items()},
+        pace=pace,
     )
     if job.role == "application":
         serving = results.get(SERVING, first)
@@ -130,8 +132,11 @@ def _player(job: Job, on_wait: OnWait) -> Iterator[Play]:
 
 def _results(
     job: Job, chosen: Mapping[str, Case], play: Play, on_case: OnCase
-) -> dict[str, Result]:
-    """Play the first case, and then the others that apply; in doubt a case is played again."""
+) -> tuple[dict[str, Result], Fact]:
+    """Play the first case, and then the others that apply; in doubt a case is played again.
+
+    Return what came of them, and how many were played side by side.
+    """
     name = FIRST[job.role]
     first = next(play([name], 1))
     if why := first.seen.obstacle:
@@ -139,14 +144,25 @@ def _results(
     results, doubtful = {name: first}, []
     cases = [each for each in chosen.values() if not _reason(job, each, first.seen)]
     others = [each.name for each in cases if each.name != name]
-    at_once = MOST if first.seen.cost < LITTLE else AT_ONCE
+    at_once, pace = _at_once(first.seen)
     for played in play(others, at_once) if others else ():
         results[played.case] = played
         found = [*_findings(job, chosen[played.case], results, first.seen)]
         on_case(played.case, found)
         if job.role == "application" and _is_doubtful(played.seen, found):
             doubtful.append(played.case)
-    return results | {name: next(play([name], 1)) for name in doubtful}
+    return results | {name: next(play([name], 1)) for name in doubtful}, pace
+
+
+def _at_once(seen: Seen) -> tuple[int, Fact]:
+    """Return how many cases may be played side by side by what the first one took, and why.
+
+    All of them take at most half of the memory that is free.
+    """
+    most, free = (MOST if seen.cost < LITTLE else AT_ONCE), free_memory()
+    count = max(1, min(most, free // 2 // seen.memory)) if seen.memory and free else most
+    took = {"cost": f"{seen.cost:.2f}", "memory": round(seen.memory / 1e6)}
+    return count, fact("pace", count=count, **took, free=round(free / 1e6))
 
 
 def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:

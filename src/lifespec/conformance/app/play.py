@@ -85,6 +85,7 @@ class Seen:
     framework: str = ""  # the installed package that has this module
     idle: bool = False  # it waits for an event
     cost: float = 0.0  # seconds of the processor
+    memory: int = 0  # bytes that its process shares with no other
     obstacle: Fact | None = None  # why nothing can be judged
     exited: Fact | str = ""  # how its process ended by itself
     wrong_key: str = ""  # of the state at the end, if one is not a str

@@ -29,7 +29,7 @@ from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.play import Call, Seen, Watch, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.processes import interpreter, kill_session
+from lifespec.conformance.processes import interpreter, kill_session, own_memory
 from lifespec.diagnosis import author, entered, origins, stacks, waits
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_unawaited
@@ -306,7 +306,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
     seen.logged = [each for each in logged if each.time >= call.began]
     seen.unrun = [*entered.never_entered(found, ran.codes)]
     seen.given = [*ran.twice(found), *ran.lost(found, call.provided, subject)]
-    seen.cost = sum(os.times()[:2])
+    seen.cost, seen.memory = sum(os.times()[:2]), own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
