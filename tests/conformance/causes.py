@@ -511,4 +511,264 @@ app = Starlette(lifespan=life)
 """,
         ("fails while it runs", "it failed while it was running: ValueError: no orders"),
     ),
+    "its clean-up is cancelled": (
+        """
+async def close():
+    await anyio.sleep(0.01)
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep_forever)
+        yield
+        group.cancel_scope.cancel()
+        await close()
+app = Starlette(lifespan=life)
+""",
+        ("and its clean-up was cut off", "cancelled in `life`, shop.py:20, at `await close()`"),
+    ),
+    "the clean-up of its task is cancelled": (
+        """
+async def work():
+    try:
+        await anyio.sleep_forever()
+    finally:
+        await anyio.sleep(0.01)
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        yield
+        group.cancel_scope.cancel()
+app = Starlette(lifespan=life)
+""",
+        ("clean-up was cancelled in `work`, shop.py:16, at `await anyio.sleep(0.01)`",),
+    ),
+    "what it cancels is what it has to cancel": (
+        """
+async def work():
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.sleep(0.01)
+async def waits():
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with suppress(BaseException):
+            await anyio.sleep(0.01)
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        group.start_soon(waits)
+        yield
+        group.cancel_scope.cancel()
+    with anyio.move_on_after(0.01) as scope:
+        await anyio.sleep_forever()
+        scope.cancel()
+    with anyio.CancelScope() as scope:
+        asyncio.get_running_loop().call_soon(scope.cancel)
+        await anyio.sleep_forever()
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
+    "a CancelledError skips the rest": (
+        """
+async def close():
+    await asyncio.sleep(0)
+@asynccontextmanager
+async def life(app):
+    task = asyncio.create_task(asyncio.sleep(100))
+    other = asyncio.create_task(asyncio.sleep(100))
+    yield
+    task.cancel()
+    other.cancel()
+    with suppress(asyncio.CancelledError):
+        if app:
+            await task
+            await close()
+    try:
+        await other
+        await close()
+    except asyncio.CancelledError:
+        pass
+app = Starlette(lifespan=life)
+""",
+        (
+            "`await close()` did not run, in `life`, shop.py:24: the CancelledError of `await task",
+            "`await close()` did not run, in `life`, shop.py:27: the CancelledError of `await othe",
+        ),
+    ),
+    "a CancelledError skips nothing": (
+        """
+async def close():
+    await asyncio.sleep(0)
+async def poll():
+    with suppress(asyncio.CancelledError):
+        while True:
+            await asyncio.sleep(1)
+            await close()
+@asynccontextmanager
+async def life(app):
+    tasks = [asyncio.create_task(asyncio.sleep(100)), asyncio.create_task(poll())]
+    yield
+    for task in tasks:
+        task.cancel()
+        try:
+            await task
+            print("it was done")
+        except asyncio.CancelledError:
+            print("it was cancelled")
+    try:
+        for task in tasks:
+            await asyncio.shield(task)
+            await close()
+    except asyncio.CancelledError:
+        pass
+    quiet = suppress(asyncio.CancelledError)
+    with quiet:
+        await tasks[0]
+    await close()
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
+    "an error of its clean-up is lost": (
+        """
+@asynccontextmanager
+async def life(app):
+    yield
+    raise OSError("no disk")
+def rates():
+    return {}["rates"]
+exec('''
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        with suppress(OSError):
+            async with life(scope):
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+        with suppress(KeyError):
+            rates()
+        await send({"type": "lifespan.shutdown.complete"})
+''')  # as a library has it
+""",
+        ("clean-up ended in `life`, shop.py:15 with OSError: no disk",),
+    ),
+    "its clean-up leaves something out": (
+        """
+class Pool:
+    async def close(self): ...
+def flush():
+    raise OSError("no disk")
+@asynccontextmanager
+async def life(app):
+    pool = Pool()
+    yield
+    try:
+        flush()
+        app.x
+        await pool.close()
+    finally:
+        await pool.close()
+    await pool.close()
+app = Starlette(lifespan=life)
+""",
+        ("`await pool.close()` did not run, in `life`, shop.py:23: the exception left",),
+    ),
+    "its clean-up leaves nothing out": (
+        """
+@asynccontextmanager
+async def life(app):
+    try:
+        yield
+    finally:
+        try:
+            raise OSError("no disk")
+        except OSError:
+            print("logged")
+        with suppress(KeyError):
+            {}["key"]
+        async for _ in rows():
+            await asyncio.sleep(0)
+async def rows():
+    yield 1
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
+    "a second start fails": (
+        """
+ready = None
+@asynccontextmanager
+async def life(app):
+    global ready
+    loop = asyncio.get_running_loop()
+    ready = ready or loop.create_future()
+    loop.call_later(0.01, lambda: ready.done() or ready.set_result(1))
+    await asyncio.wait_for(ready, 1) if not ready.done() else check(loop)
+    yield
+def check(loop):
+    if ready.get_loop() is not loop:
+        raise RuntimeError("attached to a different loop")
+app = Starlette(lifespan=life)
+""",
+        (
+            "started once more in the same process, in a new event loop, as tests do: no: Runtime",
+            "Create it in the lifespan, not at import",
+        ),
+    ),
+    "a second stop fails": (
+        """
+tasks = []
+async def app(scope, receive, send):
+    if scope["type"] != "lifespan":
+        return
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    tasks.append(1)
+    if len(tasks) == 2:
+        raise OSError("closed before")
+    await send({"type": "lifespan.shutdown.complete"})
+""",
+        ("as tests do: no: it raised at shutdown: OSError: closed before, in `app`",),
+    ),
+    "a task uses a processor": (
+        """
+async def poll():
+    while True:
+        await asyncio.sleep(0)
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(poll)
+        yield
+        group.cancel_scope.cancel()
+app = Starlette(lifespan=life)
+""",
+        ("`poll`, shop.py:14 uses ", " % of a processor while nothing happens"),
+    ),
+    "its work ends, its lock serves every loop": (
+        """
+import time
+lock = asyncio.Lock()
+def compute():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+@asynccontextmanager
+async def life(app):
+    async with lock:
+        thread = threading.Thread(target=compute)
+        thread.start()
+    yield
+    thread.join()
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
 }

@@ -30,7 +30,7 @@ NOT_CALLABLE = Error("TypeError", "x", None, ("TypeError",), "'module' object is
 
 
 def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
-    rows = judge.rows(seen, serving or seen, 30.0)
+    rows = judge.rows(seen, serving or seen, seen, 30.0)
     return [Words().say(row.fact) for row in rows if row.label == label]
 
 

@@ -298,6 +298,7 @@ def _headline(report: Report) -> str:
         "does-not-end": report.ends is False,
         "broken": any(each.fails() for each in report.findings),
         "never-ran": "never ran" in labels,
+        "cut-off": "left open" in labels,
         "error": labels & {"logged", "died"},
         "kept": True,
     }

@@ -65,8 +65,11 @@ def ending(seen: Seen) -> Fact:
 # ---- the rows of a report ----------------------------------------------------------------------
 
 
-def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
-    """Yield the first lines of a report; `serving` is of the case that has also served."""
+def rows(seen: Seen, serving: Seen, again: Seen, limit: float) -> Iterator[Row]:
+    """Yield the first lines of a report.
+
+    `serving` is of the case that has also served, and `again` of the one that starts twice.
+    """
     last = serving if serving.shutdown == "complete" else seen
     started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
     whole, wrong = seen.shutdown == "complete", any(map(_is_misshapen, seen.errors))
@@ -77,6 +80,9 @@ def rows(seen: Seen, serving: Seen, limit: float) -> Iterator[Row]:
         "stops": [_answer(seen, "shutdown", limit)] * started,
         "where": [*_stack(seen)] * bool(seen.waited),
         "left": [*_leftovers(last), *[Fact("lingers")] * stays],
+        "left open": [*dict.fromkeys([*serving.cut_off, *seen.cut_off])][:MOST],
+        "again": [*_again(seen, again, limit)],
+        "busy": serving.busy,
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
         "died": [*dict.fromkeys([*serving.died, *seen.died])],
         "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST)],
@@ -192,6 +198,15 @@ def _is_cause(record: Logged, causes: list[Error]) -> bool:
     if record.error:
         return (record.error.type, record.error.text) in [(each.type, each.text) for each in causes]
     return any(each.text and each.text in record.message for each in causes)
+
+
+def _again(seen: Seen, again: Seen, limit: float) -> Iterator[Fact]:
+    """Yield what fails the second time, in a new event loop, and did not the first time."""
+    for phase, first, second in zip(_ANSWERS, answers(seen), answers(again), strict=True):
+        if first == "complete" != second and again.startup:
+            yield fact("again", answer=_answer(again, phase, limit))
+            yield from filter(None, map(advice_on, again.errors[:1]))
+            return
 
 
 def _more(count: int) -> Iterator[Fact]:

@@ -22,6 +22,7 @@ from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.words import Told, cut, short_repr
 from lifespec.diagnosis import waits
 from lifespec.diagnosis.author import described, is_lifespec, own_modules, places
+from lifespec.diagnosis.busy import busy, used
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
 from lifespec.diagnosis.stacks import awaited, line
@@ -100,6 +101,8 @@ class Seen:
     died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
     unrun: list[Fact] = field(default_factory=list)
     given: list[Fact] = field(default_factory=list)  # of lifespans and the state that they yield
+    busy: list[Fact] = field(default_factory=list)  # what uses a processor while nothing happens
+    cut_off: list[Fact] = field(default_factory=list)  # of the clean-up
     variables: list[Fact] = field(default_factory=list)  # of the context, that no request sees
     handlers: list[Fact] = field(default_factory=list)  # of signals, in the place of the server's
     compared: dict[tuple[str, str], Any] = field(default_factory=dict)
@@ -114,12 +117,13 @@ class Seen:
 class Watch(NamedTuple):
     """What follows a call from outside of its event loop.
 
-    `publish` is called with what was seen whenever there is more, and `arm` with the seconds that
-    the event loop may be blocked from now on.
+    `publish` is called with what was seen whenever there is more, `arm` with the seconds that the
+    event loop may be blocked from now on, and `stops` before the application is told to stop.
     """
 
     publish: Callable[[Seen], object] = lambda _: None
     arm: Callable[[float], object] = lambda _: None
+    stops: Callable[[], object] = lambda: None
 
 
 def play(
@@ -206,7 +210,7 @@ class Call:
         self.offered = {key: copy(value) for key, value in self.scope.items()}
         self.began = self.phase_began = time.monotonic()
         self.note("called", self.scope["type"])
-        self.cancel_task = self.loop.start(self._called)
+        self.cancel_task = self.loop.start(self.called)
         return True
 
     async def offer(self, action: Action) -> bool:
@@ -219,6 +223,7 @@ class Call:
             self.mark("stopping")
             self.seen.handlers = waits.taken(self.handlers)
             self.note_died("died")
+            self.watch.stops()
         self.inbox.append(event)
         self.idle = False
         self._change()
@@ -259,8 +264,10 @@ class Call:
             seen.shutdown = seen.shutdown or answer
 
     async def wait(self, action: Action) -> bool:
-        """Wait some seconds."""
+        """Wait some seconds, and see who works meanwhile."""
+        before = used()
         await self.loop.sleep(action.seconds)
+        self.seen.busy = await busy(before, action.seconds, self.loop.sleep)
         return True
 
     async def cancel(self, _: Action) -> bool:
@@ -323,7 +330,8 @@ class Call:
 
     # ---- what the application does ----
 
-    async def _called(self) -> None:
+    async def called(self) -> None:
+        """Call the application, and note how the call ends."""
         try:
             await self._awaitable()
         except (SystemExit, KeyboardInterrupt) as error:

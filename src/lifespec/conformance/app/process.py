@@ -30,7 +30,7 @@ from lifespec.conformance.app.play import Call, Seen, Watch, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory
-from lifespec.diagnosis import author, entered, origins, stacks, waits
+from lifespec.diagnosis import author, cut_off, entered, origins, stacks, waits
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_unawaited
 
@@ -299,7 +299,14 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
     found, ran = entered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_unawaited(logged), origins.noting_threads():
-        with entered.running(ran) if looks else contextlib.nullcontext():
+        if looks:
+            passing = cut_off.Passing(Call.called.__code__)
+            watch = watch._replace(stops=passing.begin)
+            with entered.running(ran), cut_off.noting():
+                call = _call(subject, job, case, watch)
+            call.seen.cut_off = [*passing.facts(complete=call.seen.shutdown == "complete")]
+            del passing  # and the exceptions, which keep what they have passed
+        else:
             call = _call(subject, job, case, watch)
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen

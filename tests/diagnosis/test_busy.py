@@ -1,0 +1,40 @@
+"""Who uses a processor, as a share of the time that the machine gives."""
+
+import asyncio
+import time
+from threading import get_ident
+from typing import Any
+
+import pytest
+
+from lifespec.diagnosis import busy
+
+
+def test_a_share_is_of_the_time_that_the_machine_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {1: (2.0, 5.0), 2: (3.0, 0.0), 3: (0.0, 0.0)}
+    now = {1: (2.25, 5.5), 2: (3.01, 0.99), 3: (0.1, 0.0), 4: (9.0, 0.0)}
+    monkeypatch.setattr(busy, "used", lambda: now)
+    assert busy.busiest(before, 1.0) == (0.5, 1)
+    monkeypatch.setattr(busy, "used", lambda: before)
+    assert busy.busiest(before, 1.0) == (0.0, 0)
+
+
+def test_what_has_no_line_of_an_author_or_ends_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def asked(*found: tuple[float, int]) -> list[Any]:
+        shares = iter(found)
+        monkeypatch.setattr(busy, "busiest", lambda *_: next(shares))
+        return await busy.busy({}, 1.0, asyncio.sleep)
+
+    monkeypatch.setattr(busy, "WINDOW", 0.05)
+    assert asyncio.run(asked((0.9, 1), (0.9, 1), (0.2, 1))) == []
+    assert asyncio.run(asked((0.9, 1), (0.9, 1), (0.9, -1))) == []
+    [found] = asyncio.run(asked((0.9, 1), (0.9, 1), (0.9, get_ident())))
+    assert found.parts["percent"] == 90
+
+
+def test_this_thread_has_used_a_processor() -> None:
+    before = busy.used()[get_ident()][0]
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+    assert busy.used()[get_ident()][0] > before

@@ -1,0 +1,49 @@
+"""The steps of an exception, as the trace function notes them, with and without their source."""
+
+import sys
+import traceback
+from pathlib import Path
+
+import pytest
+
+from lifespec.diagnosis import cut_off
+
+
+def root() -> None:
+    inner()
+
+
+def inner() -> None:
+    raise OSError("no disk")
+
+
+def test_an_exception_is_noted_with_its_steps() -> None:
+    passing = cut_off.Passing(root.__code__)
+    with pytest.raises(OSError, match="no disk") as caught:
+        root()
+    frames = [frame for frame, _line in traceback.walk_tb(caught.tb)]
+    for frame in reversed(frames):
+        passing.note(frame, caught.value)
+    passing.note(frames[0], StopIteration())
+    [(error, steps)] = passing.found.values()
+    assert error is caught.value
+    names = [each.place.function for each in steps[:2]]
+    assert names == ["inner", "root"]
+    assert [each.called for each in steps] == [True, True, False]
+    assert steps[0].depth == steps[1].depth + 1
+
+
+def test_code_without_its_source_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text("def broken(")
+    step = cut_off.Step(compile("1", str(path), "eval"), 1, 1, called=True)
+    assert cut_off._blocks(step) == []
+
+
+def test_tracing_ends_as_it_was() -> None:
+    before = sys.gettrace()
+    with cut_off.noting():
+        cut_off.Passing(root.__code__).begin()
+        changed = sys.gettrace()
+    assert changed is not before
+    assert sys.gettrace() is before
