@@ -305,6 +305,21 @@ raises_late = reported(
 raises_on_the_scope = reported(
     0, "does not support lifespan", "it raised AssertionError", "called with every scope"
 )(says(fail(AssertionError())))
+
+
+async def metrics(scope: Any, receive: Any, send: Any) -> None:
+    assert scope["type"] == "http"  # as some libraries do
+
+
+@reported(
+    1, "is served without its startup", "in `metrics`", "called with every scope", "is wrapped"
+)
+async def dispatches(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(metrics(scope, receive, send))
+
+
 wants_a_path = reported(0, "KeyError: 'path'", "Only requests have this key")(
     says(fail(KeyError("path")))
 )

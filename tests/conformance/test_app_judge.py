@@ -60,9 +60,10 @@ def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
               error=Error("SendRefused", "x", None, ("SendRefused",), "x")), "stops",
          ["no: the suite refused what it sent: 1 is no event"]),
         (Seen("raised", error=KEY_ERROR._replace(place=Place("f", "shop.py", 1))), "change",
-         [("This code is called with every scope, not only with those of requests: middleware"
-           " passes the others on to the application before it does anything else. See"
-           ' "Write middleware".')]),
+         [("This code is called with every scope, not only with those of requests. Middleware"
+           " passes the others on to the application before it does anything else. An application"
+           " without startup and shutdown is wrapped where it is used:"
+           ' `lifespec.with_lifespan(app, lifespan)`. See "Write middleware".')]),
         (Seen("raised", received=True, error=KEY_ERROR), "change",
          [("Catch the exception in the code that raises it, and send lifespan.startup.failed there,"
            " so that no server serves the application without its startup. See"

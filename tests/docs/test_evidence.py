@@ -1,5 +1,7 @@
 """Numbers, exceptions and log levels in a statement with a check occur in the code of its page.
 
+What is said of all measured servers has a check below it that reads a record.
+
 What stands in a link, a role or a substitution is drawn or looked up, and a year is history.
 Negations, orders and units are not compared: readers hold them.
 """
@@ -71,3 +73,28 @@ def test_each_exception_is_needed() -> None:
 def test_a_wrong_value_is_noticed() -> None:
     statement = "After 3 s `StartupTimeout` is raised, and it logs an error in 2019, see [a 4](#b)."
     assert [*values(statement)] == ["3", "StartupTimeout", "error"]
+
+
+OF_ALL = re.compile(
+    r"\b(?:every|each|no|only|all|none|other|one)(?: of)?(?: the)? measured\b", re.IGNORECASE
+)
+FROM_RECORDS = re.compile(r"\b(?:measured|record|logged)\(")
+
+
+def unproven(text: str) -> list[str]:
+    """Return the sentences about all measured servers below which no check reads a record."""
+    tokens, found = review._tokens(text), list[str]()
+    waiting = list[str]()
+    for token in tokens:
+        if token.type == "inline" and OF_ALL.search(token.content):
+            waiting.append(token.content)
+        elif token.type == "fence" and token.info.startswith("{check}"):
+            waiting = [] if FROM_RECORDS.search(token.content) else waiting
+        elif token.type == "heading_open":
+            found, waiting = found + waiting, []
+    return found + waiting
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_what_is_said_of_all_measured_servers_is_computed_from_a_record(page: Path) -> None:
+    assert unproven(page.read_text("utf-8")) == []

@@ -80,7 +80,7 @@ def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
 
 def described(error: BaseException) -> Error:
     """Return an exception as data."""
-    errors = [*_chain(error)]
+    errors = [*chain(error)]
     found = map(_origin, errors)
     first = errors[0]
     text = " ".join(_text(first).split())
@@ -109,11 +109,11 @@ def _text(error: BaseException) -> str:
         return ""
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the exceptions of a group before it, and those that it was raised from or after."""
     if error is None:
         return
     for each in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
-        yield from _chain(each)
+        yield from chain(each)
     yield error
-    yield from _chain(error.__cause__ or error.__context__)
+    yield from chain(error.__cause__ or error.__context__)

@@ -160,9 +160,10 @@ def exits(name: str, *only: str) -> Row:
     """Return with which status each server ends after a failure, or after that of startup alone."""
     cases = STARTUP if only == ("startup",) else STARTUP + SHUTDOWN
     rows = [row for row in subjects(name) if has_lifespan(row)]
+    ends = {case: {by for row in rows for _, by in row["exits"][case] if by} for case in cases}
     for row in rows:
         row["status"] = {case: _statuses(row["exits"][case]) for case in cases}
-    return {"subjects": rows, "shutdown": not only}
+    return {"subjects": rows, "shutdown": not only, "ends": map(sorted, ends.values())}
 
 
 def _statuses(seen: list[list[Any]]) -> list[str]:

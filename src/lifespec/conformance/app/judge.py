@@ -244,9 +244,9 @@ def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) ->
         found = [*_advice_on_errors(seen)]
         early = how.endswith("early") and not found
         yield from [Fact("advise-crash")] if early else found
-    if startup in ENDED and seen.received:
+    if startup in ENDED and seen.received and not seen.refuses:
         yield _advice_to_answer(seen)
-    elif startup in ENDED and seen.error and seen.error.place:
+    elif startup in ENDED and seen.error and (seen.error.place or seen.refuses):
         key = seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
         yield Fact("advise-scope" if key else "advise-any-scope")
     elif startup in ENDED and not seen.framework:

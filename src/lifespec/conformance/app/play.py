@@ -21,7 +21,7 @@ from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.words import Told, cut, short_repr
 from lifespec.diagnosis import waits
-from lifespec.diagnosis.author import described, is_lifespec, own_modules, places
+from lifespec.diagnosis.author import chain, described, is_lifespec, own_modules, places
 from lifespec.diagnosis.busy import busy, used
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
@@ -81,6 +81,7 @@ class Seen:
     refused: list[Fact] = field(default_factory=list)  # why `send` raised
     broken: list[Broken] = field(default_factory=list)
     error: Error | None = None
+    refuses: bool = False  # it was raised by an inner application, which refuses the scope
     caught: Error | None = None
     actor: str = ""  # the module of the innermost application that acted last
     framework: str = ""  # the installed package that has this module
@@ -450,8 +451,12 @@ class Call:
             seen.error = described(error)
             if isinstance(error, NoApplication):
                 seen.obstacle = fact("no-application", value=str(error))
-            frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-            seen.actor = next(filter(None, map(_module, reversed(frames))), seen.actor)
+            first = next(chain(error))
+            modules = [_module(frame) for frame, _ in traceback.walk_tb(first.__traceback__)]
+            actors = [*filter(None, modules)]
+            seen.actor = actors[-1] if actors else seen.actor
+            is_inner = first is not error or len(actors) > 1
+            seen.refuses = is_inner and modules[-1:] == actors[-1:] and "scope" in _code(first)
         if not self.is_late():
             seen.startup = seen.startup or how
             if seen.startup == "complete":
@@ -492,6 +497,11 @@ def _module(frame: Any) -> str:
     code = frame.f_code
     is_application = {*code.co_varnames} >= _ARGUMENTS and not is_lifespec(code.co_filename)
     return str(frame.f_globals.get("__name__", "")) if is_application else ""
+
+
+def _code(error: BaseException) -> str:
+    """Return the line of code that raised an exception, "" if it is not known."""
+    return "".join(each.line or "" for each in traceback.extract_tb(error.__traceback__, -1))
 
 
 def _variables(before: Context) -> list[Fact]:
