@@ -460,10 +460,13 @@ app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
     ),
     "it is given twice": (
         """
-from fastapi import APIRouter, FastAPI
-router = APIRouter(lifespan=pool)
-app = FastAPI(lifespan=pool)
-app.include_router(router)
+from starlette.routing import Router
+router = Router(lifespan=pool)
+@asynccontextmanager
+async def life(app):
+    async with pool(app), router.lifespan_context(app) as state:
+        yield state
+app = Starlette(lifespan=life)
 """,
         ("`pool`, shop.py:7 is entered twice in one startup",),
     ),
@@ -785,5 +788,62 @@ async def life(app):
 app = Starlette(lifespan=life)
 """,
         (),
+    ),
+    "it closes nothing": (
+        """
+import logging, socket
+class Session:
+    closed = False
+    def __del__(self): ...
+Session.__module__ = "anyio"  # as a library has it
+exec('def warns(): logging.getLogger("bus").warning("the consumer was not closed")')
+@asynccontextmanager
+async def life(app):
+    app.state.session = Session()
+    warns()
+    yield
+    logging.getLogger("shop").warning("the shop was not closed")
+    socket.socket()
+app = Starlette(lifespan=life)
+""",
+        (
+            "a Session of anyio that is not closed. Close it in the clean-up.",
+            "while starting: WARNING bus: the consumer was not closed",
+            "while stopping: WARNING ResourceWarning: unclosed <socket.socket",
+        ),
+    ),
+    "it closes what it opens": (
+        """
+import logging, socket
+class Session:
+    closed = True
+    def __del__(self): ...
+Session.__module__ = "anyio"
+@asynccontextmanager
+async def life(app):
+    logging.getLogger("shop").warning("the shop is not closed")
+    app.state.session = Session()
+    with socket.socket():
+        yield
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
+    "another answers in its place": (
+        """
+inner = Starlette(lifespan=pool)
+class Wrap:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "lifespan":
+            return await self.app(scope, receive, send)
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+app = Wrap(inner)
+""",
+        ("nothing ran it startup was answered in `Wrap.__call__`, shop.py:20",),
     ),
 }

@@ -19,6 +19,7 @@ SENTENCES: Mapping[str, str] = {
     ),
     "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
     "process-left": _("a child process that still runs: {name}."),
+    "unclosed": _("a {name} of {package} that is not closed. Close it in the clean-up."),
     "signal-taken": _(
         "{handler} takes {signal} from the server, which does not stop by it, unless this handler"
         " calls the one before."

@@ -1,6 +1,7 @@
-"""What was logged: errors, and warnings of coroutines that were never awaited."""
+"""What was logged: errors, and warnings of what was never awaited, closed or stopped."""
 
 import logging
+import re
 import time
 import warnings
 from collections.abc import Iterator
@@ -9,12 +10,20 @@ from typing import NamedTuple
 
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Error, Fact, fact
+from lifespec.diagnosis.stacks import is_installed
 
 _UNAWAITED = "was never awaited"
+_UNCLOSED = re.compile(r"^[Uu]nclosed (?!event loop)")
+_NUMBERS = re.compile(r" at 0x\w+|fd=\d+,? ?| laddr=\([^)]*\),?")  # of which each run has others
+# what libraries say with a warning, of the event loop or of clean-up
+_MISSED = re.compile(
+    r"event loop|unclosed|(?:not|never|n't)(?: been)? (?:closed|shut ?down|stopped|awaited)",
+    re.IGNORECASE,
+)
 
 
 class Logged(NamedTuple):
-    """A record of level ERROR or above, when it was made, and the exception with it."""
+    """A record or warning: level, logger, message, when it was made, and the exception with it."""
 
     level: str
     logger: str
@@ -32,20 +41,27 @@ class Logged(NamedTuple):
 
 class _Errors(logging.Handler):
     def __init__(self) -> None:
-        super().__init__(logging.ERROR)
+        super().__init__(logging.WARNING)
         self.found: list[Logged] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.name == "lifespec.server":  # the report says the same
             return
+        text = record.getMessage()
+        missed = is_installed(record.pathname) and _MISSED.search(text)
+        if record.levelno < logging.ERROR and not missed:
+            return
         error = described(record.exc_info[1]) if record.exc_info and record.exc_info[1] else None
-        line = next(iter(record.getMessage().splitlines()), "")
+        line = next(iter(text.splitlines()), "")
         self.found.append(Logged(record.levelname, record.name, line, time.monotonic(), error))
 
 
 @contextmanager
 def logging_errors() -> Iterator[list[Logged]]:
-    """Collect the records of level ERROR and above, of loggers that do not propagate, too."""
+    """Collect the records of level ERROR and above, and warnings of libraries that missed clean-up.
+
+    Those of loggers that do not propagate count, too.
+    """
     known = logging.root.manager.loggerDict.values()
     apart = [each for each in known if isinstance(each, logging.Logger) and not each.propagate]
     handler = _Errors()
@@ -59,14 +75,17 @@ def logging_errors() -> Iterator[list[Logged]]:
 
 
 @contextmanager
-def noting_unawaited(logged: list[Logged]) -> Iterator[None]:
-    """Add the warnings of coroutines that were never awaited: their code did not run."""
+def noting_warnings(logged: list[Logged]) -> Iterator[None]:
+    """Add Python's warnings of coroutines that were never awaited, and of what was not closed."""
 
     def note(message: Warning | str, category: type[Warning], *_: object) -> None:
-        row = Logged("WARNING", category.__name__, str(message), time.monotonic())
-        logged.extend([row] * (_UNAWAITED in row.message))
+        text = str(message)
+        if _UNAWAITED in text or (category is ResourceWarning and _UNCLOSED.search(text)):
+            shown = _NUMBERS.sub("", text)
+            logged.append(Logged("WARNING", category.__name__, shown, time.monotonic()))
 
     with warnings.catch_warnings():
         warnings.filterwarnings("always", f".*{_UNAWAITED}")  # also where pytest makes it an error
+        warnings.filterwarnings("always", category=ResourceWarning)
         warnings.showwarning = note  # type: ignore[assignment]
         yield

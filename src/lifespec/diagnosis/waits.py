@@ -4,6 +4,7 @@ Looking never waits: `alive` does that.  What ends by itself has a moment for it
 """
 
 import asyncio
+import gc
 import signal
 import threading
 import time
@@ -11,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from lifespec.diagnosis.alive import children, holds
-from lifespec.diagnosis.author import is_own
+from lifespec.diagnosis.author import is_own, library
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.origins import task_name, thread_name
 
@@ -54,6 +55,23 @@ def processes(pid: int) -> list[Fact]:
     while (found := children(pid)) and time.monotonic() < end:
         time.sleep(POLL)
     return [fact("process-left", name=each) for each in sorted(found)]
+
+
+def unclosed() -> list[Fact]:
+    """Return the objects of libraries that are open, and that complain of it in `__del__`.
+
+    Those from before a process was forked are left out.
+    """
+    known: dict[type, str] = {}
+    found: list[Fact] = []
+    for each in gc.get_objects():
+        kind = type(each)
+        if kind not in known:
+            complains = hasattr(kind, "__del__") and hasattr(kind, "closed")
+            known[kind] = library(kind.__module__) if complains else ""
+        if known[kind] and each.closed is False:
+            found.append(fact("unclosed", name=kind.__name__, package=known[kind]))
+    return sorted(dict.fromkeys(found), key=str)
 
 
 # ---- signals -----------------------------------------------------------------------------------

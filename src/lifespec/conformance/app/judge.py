@@ -85,7 +85,7 @@ def rows(seen: Seen, serving: Seen, again: Seen, limit: float) -> Iterator[Row]:
         "busy": serving.busy,
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
         "died": [*dict.fromkeys([*serving.died, *seen.died])],
-        "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST)],
+        "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST), *_answerer(seen, unrun)],
         "know": [*_to_know(seen)] * started,
         "change": [*_changes(seen, died=bool(serving.died), unrun=unrun * whole, stays=stays)],
     }
@@ -207,6 +207,12 @@ def _again(seen: Seen, again: Seen, limit: float) -> Iterator[Fact]:
             yield fact("again", answer=_answer(again, phase, limit))
             yield from filter(None, map(advice_on, again.errors[:1]))
             return
+
+
+def _answerer(seen: Seen, unrun: Collection[Fact]) -> Iterator[Fact]:
+    """Yield the author's line that answered startup, perhaps in the place of what never ran."""
+    if seen.answerer and unrun and seen.startup == "complete":
+        yield fact("answered-by", place=seen.answerer)
 
 
 def _more(count: int) -> Iterator[Fact]:

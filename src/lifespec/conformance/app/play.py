@@ -21,7 +21,7 @@ from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.words import Told, cut, short_repr
 from lifespec.diagnosis import waits
-from lifespec.diagnosis.author import chain, described, is_lifespec, own_modules, places
+from lifespec.diagnosis.author import chain, described, is_lifespec, own_modules, place, places
 from lifespec.diagnosis.busy import busy, used
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
@@ -95,6 +95,7 @@ class Seen:
     rebound: bool = False  # scope["state"] is another object at the end
     lingers: bool = False  # its process did not end in time
     on_trio: bool = False
+    answerer: Fact | None = None  # the author's line that answered startup
     entries: list[trace.Entry] = field(default_factory=list)
     leftovers: list[Fact] = field(default_factory=list)
     logged: list[Logged] = field(default_factory=list)
@@ -389,7 +390,11 @@ class Call:
     def _note_actor(self) -> None:
         """Note the module of the innermost application that acts, which may be a framework's."""
         frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
-        self.seen.actor = next(filter(None, map(_module, frames)), self.seen.actor)
+        frame = next(filter(_module, frames), None)
+        self.seen.actor = _module(frame) if frame else self.seen.actor
+        if frame and not self.seen.startup:
+            at = place([line(frame)])
+            self.seen.answerer = at.fact() if at else None
 
     def _refusal(self, message: Any, kind: Any) -> Fact | None:
         """Take a step in the table of transitions; return why the message is refused, or None."""

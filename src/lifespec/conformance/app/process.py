@@ -32,7 +32,7 @@ from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory
 from lifespec.diagnosis import author, cut_off, entered, origins, stacks, waits
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.logged import logging_errors, noting_unawaited
+from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 ENDING = 1.0  # seconds that a process has to end once all is seen
@@ -298,7 +298,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
         subject = job.find()
     found, ran = entered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
-    with logging_errors() as logged, noting_unawaited(logged), origins.noting_threads():
+    with logging_errors() as logged, noting_warnings(logged), origins.noting_threads():
         if looks:
             passing = cut_off.Passing(Call.called.__code__)
             watch = watch._replace(stops=passing.begin)
@@ -308,6 +308,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
             del passing  # and the exceptions, which keep what they have passed
         else:
             call = _call(subject, job, case, watch)
+        open_things = waits.unclosed() if looks and call.seen.shutdown == "complete" else []
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= call.began]
@@ -317,7 +318,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
-    seen.leftovers += waits.threads(before) + waits.processes(os.getpid())
+    seen.leftovers += open_things + waits.threads(before) + waits.processes(os.getpid())
     return seen
 
 
