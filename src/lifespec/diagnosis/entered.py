@@ -227,7 +227,7 @@ def _of_routers(held: Iterable[object]) -> Iterator[Registered]:
 
 def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:
     """Yield those of which no code ran, and those that cannot be called."""
-    for each in {each.name: each for each in found}.values():
+    for each in {(each.name, not each.receiver): each for each in found}.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}
         if not each.code:
             kind = type(each.value).__name__
