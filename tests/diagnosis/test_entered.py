@@ -189,6 +189,15 @@ def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
         del each.args  # as it does first of all
         ran.enter(inside, "call", None)
     assert [each.again for each in ran.entrances] == [False, False, True]
-    assert {each.by and each.by.function for each in ran.entrances} == {here.f_code.co_name}
+    assert {str(each.by).split("`")[1] for each in ran.entrances} == {here.f_code.co_name}
     assert [value for _, value in ran.values] == [{"pool": 1}] * 3
     assert entered._runs(here)
+
+
+@pytest.mark.parametrize(("module", "says"), [("starlette.x", ""), ("anyio.x", "anyio")])
+def test_a_library_that_enters_a_lifespan_is_named(module: str, says: str) -> None:
+    frame: Any = eval(  # noqa: S307
+        compile("frame()", "wrapper", "eval"), {"__name__": module, "frame": sys._getframe}
+    )
+    assert entered._enterer(frame) == says
+    assert entered._enterer(None) == ""

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from lifespec.diagnosis.author import is_own, own_modules, place
+from lifespec.diagnosis.author import is_lifespec, is_own, library, own_modules, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.stacks import line
 
@@ -238,11 +238,14 @@ def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> I
 
 
 class Entrance(NamedTuple):
-    """A context manager that was entered: what it was made with, and the author's line there."""
+    """A context manager that was entered: what it was made with, and where.
+
+    `by` is the line if that is the author's, else the name of a library; "" is Starlette's own.
+    """
 
     manager: Any
     given: tuple[object, ...]
-    by: Place | None
+    by: Fact | str
     again: bool  # while another of the same function with the same arguments was open
 
     @property
@@ -272,7 +275,7 @@ class Ran:
             while by and by.f_code.co_filename == _ENTER.co_filename:  # such as an exit stack
                 by = by.f_back
             again = (manager.gen.ag_code, [*map(id, given)]) in same
-            self.entrances.append(Entrance(manager, given, place([line(by)] if by else []), again))
+            self.entrances.append(Entrance(manager, given, _enterer(by), again))
 
     def twice(self, found: Collection[Registered]) -> Iterator[Fact]:
         """Yield the lifespans that were entered once more while they were open."""
@@ -298,9 +301,19 @@ class Ran:
                 where = known[each.code].place.fact()
                 for key in [key for key, part in missing.items() if id(part) not in held]:
                     if each.by:
-                        yield fact("state-dropped", key=str(key), place=where, by=each.by.fact())
+                        yield fact("state-dropped", key=str(key), place=where, by=each.by)
                     else:
                         yield fact("state-unseen", key=str(key), place=where)
+
+
+def _enterer(frame: FrameType | None) -> Fact | str:
+    """Return who enters a context manager, unless that is Starlette, which puts it into a state."""
+    if frame is None or is_lifespec(frame.f_code.co_filename):
+        return ""
+    if at := place([line(frame)]):
+        return at.fact()
+    name = library(frame.f_globals.get("__name__", ""))
+    return "" if name in FRAMEWORKS else name
 
 
 def _runs(frame: FrameType) -> bool:
