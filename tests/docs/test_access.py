@@ -10,7 +10,6 @@ from browser import Browser
 pytestmark = [pytest.mark.timeout(600), pytest.mark.needs("chromium")]
 
 AXE = files("axe_core_python") / "axe.min.js"
-LANGUAGES = ("en", "zh-cn")
 SETTINGS = [(1280, "light"), (390, "dark")]  # colours do not depend on the width
 RUN = """
     axe.run(document, {resultTypes: ["violations"], iframes: false})
@@ -34,19 +33,22 @@ def opened(browser: Browser, address: str) -> None:
     browser.run("document.querySelectorAll('details').forEach((each) => { each.open = true; }); 0")
 
 
-@pytest.mark.parametrize("part", range(4))
-@pytest.mark.parametrize("folder", LANGUAGES)
-def test_axe_finds_none(browser: Browser, address: str, site: Path, folder: str, part: int) -> None:
-    """Each test looks at every fourth page of a language."""
+@pytest.mark.parametrize(
+    ("folder", "part", "of"), [*(("en", n, 3) for n in range(3)), ("zh-cn", 0, 4)]
+)
+def test_axe_finds_none(
+    browser: Browser, address: str, site: Path, folder: str, part: int, of: int
+) -> None:
+    """All English pages; of the Chinese ones, with the same templates and colours, a fourth."""
     names = sorted(path.relative_to(site).as_posix() for path in (site / folder).rglob("*.html"))[
-        part::4
+        part::of
     ]
     assert len(names) > 9
     found: dict[str, Any] = {}
     for name in names:
         opened(browser, f"{address}/{name}")
         # a page of one framework or host is drawn by a template: one look
-        for width, theme in SETTINGS if name.count("/") == 1 else SETTINGS[1:]:
+        for width, theme in SETTINGS if name.count("/") == 1 and of == 3 else SETTINGS[1:]:
             if wrong := looked_at(browser, width, theme):
                 found[f"{name} {width} {theme}"] = wrong
     assert found == {}
