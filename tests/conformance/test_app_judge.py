@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.app import judge
-from lifespec.conformance.app.play import Seen
+from lifespec.conformance.app.log import Answer, Line, Observation
 from lifespec.conformance.words import Words
 from lifespec.diagnosis.fact import Error, Place, fact
 from lifespec.diagnosis.logged import Logged
 
-STARTED: dict[str, Any] = {"startup": "complete", "shutdown": "complete", "received": True}
-STARTED |= {"ended": "returned"}
+RECEIVED = Line(0.0, "received", "lifespan.startup")
+REFUSED = Line(1.0, "refused", "1", why=fact("no-event", value="1"))
+REQUEST = Line(2.0, "called", "http", call=1)
+STOPS = Line(2.0, "offered", "lifespan.shutdown")
 
 
 ASYNC = "the asynchronous context manager protocol"
@@ -29,7 +31,24 @@ MODULE = fact("given-module", name="x", type="module", receiver="App", place="y"
 NOT_CALLABLE = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
 
 
-def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
+def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Observation:
+    """Return what was observed: an answer is how, and when if that is not the usual moment."""
+    answers = [
+        Answer(*text.split(maxsplit=1)) if " " in text else Answer(text, text and usual)
+        for text, usual in ((startup, "startup"), (shutdown, "shutdown"))
+    ]
+    return Observation(*answers, [*lines], **more)
+
+
+def sent(message: str) -> Line:
+    return Line(1.0, "sent", "lifespan.startup.failed", message)
+
+
+def stopped(*lines: Line, **more: Any) -> Observation:
+    return saw("complete", "complete", RECEIVED, *lines, ended="returned", **more)
+
+
+def row_says(seen: Observation, label: str, serving: Observation | None = None) -> list[str]:
     rows = judge.rows(seen, serving or seen, seen, 30.0)
     return [Words().say(row.fact) for row in rows if row.label == label]
 
@@ -37,56 +56,57 @@ def row_says(seen: Seen, label: str, serving: Seen | None = None) -> list[str]:
 @pytest.mark.parametrize(
     ("seen", "label", "sentences"),
     [
-        (Seen(**STARTED, seconds={"startup": 1.26}), "starts", ["yes, in 1.3 s"]),
-        (Seen("failed", message="'pool'", caught=KEY_ERROR, framework="Quart"), "starts",
+        (stopped(Line(0.0, "called"), Line(1.26, "sent", "lifespan.startup.complete")), "starts",
+         ["yes, in 1.3 s"]),
+        (saw("failed", "", sent("'pool'"), caught=KEY_ERROR, framework="Quart"), "starts",
          ["no: KeyError: 'pool'", "(Quart sends only \"'pool'\"; this is what it had caught)"]),
-        (Seen("failed", message="no database", caught=KEY_ERROR), "starts",
+        (saw("failed", "", sent("no database"), caught=KEY_ERROR), "starts",
          ["no: no database (KeyError: 'pool')"]),
-        (Seen(**STARTED, unrun=UNRUN), "never ran",
+        (stopped(facts=UNRUN), "never ran",
          [*(f"{number}: it was given to App, and nothing ran it" for number in range(3)),
           "and 2 more"]),
-        (Seen(**STARTED, leftovers=LEFT), "left",
+        (stopped(facts=LEFT), "left",
          ["a task that still runs: `work`, made in shop.py:1. Cancel it in the clean-up.",
           "tasks of libraries that still run: `poll`, `send`"]),
         # neither the cause, nor what a request logged
-        (Seen("failed", error=KEY_ERROR, logged=RECORDS, marks=[(2.0, "request")]), "logged",
+        (saw("failed", "", REQUEST, error=KEY_ERROR, logged=RECORDS), "logged",
          ["while starting: ERROR shop: no cache"]),
-        (Seen("complete", "returned early", framework="Flama"), "know",
+        (saw("complete", "returned serving", framework="Flama"), "know",
          ["This is the doing of Flama, not of your code."]),
-        (Seen("complete", "returned early", framework="Flama"), "change", []),
-        (Seen("complete", "hung", shutdown_sent=True, waited="shutdown", doing="late"), "stops",
+        (saw("complete", "returned serving", framework="Flama"), "change", []),
+        (saw("complete", "hung", STOPS, awaited="shutdown", activity="late"), "stops",
          ["no: not within 30 s (--timeout); its answer came later"]),
-        (Seen("complete", "raised", received=True, refused=[fact("no-event", value="1")],
+        (saw("complete", "raised", REFUSED,
               error=Error("SendRefused", "x", None, ("SendRefused",), "x")), "stops",
          ["no: the suite refused what it sent: 1 is no event"]),
-        (Seen("raised", error=KEY_ERROR._replace(place=Place("f", "shop.py", 1))), "change",
+        (saw("raised scope", error=KEY_ERROR._replace(place=Place("f", "shop.py", 1))), "change",
          [("This code is called with every scope, not only with those of requests. Middleware"
            " passes the others on to the application before it does anything else. An application"
            " without startup and shutdown is wrapped where it is used:"
            ' `lifespec.with_lifespan(app, lifespan)`. See "Write middleware".')]),
-        (Seen("raised", received=True, error=KEY_ERROR), "change",
+        (saw("raised", "", RECEIVED, error=KEY_ERROR), "change",
          [("Catch the exception in the code that raises it, and send lifespan.startup.failed there,"
            " so that no server serves the application without its startup. See"
            ' "Quickstart for applications".')]),
-        (Seen(**STARTED, unrun=[fact("handler-ignored", receiver="app.on_event", place="x")]),
+        (stopped(facts=[fact("handler-ignored", receiver="app.on_event", place="x")]),
          "change",
          [('Move the code of the handlers into the lifespan. See "Migrate from `on_event`".')]),
-        (Seen("failed", caught=NOT_CALLABLE, unrun=[MODULE]), "change",
+        (saw("failed", caught=NOT_CALLABLE, facts=[MODULE]), "change",
          ["x, which App was given as its lifespan, is a module: import the function from it. (y)"]),
     ],
 )  # fmt: skip
-def test_a_row_says_what_was_seen(seen: Seen, label: str, sentences: list[str]) -> None:
+def test_a_row_says_what_was_seen(seen: Observation, label: str, sentences: list[str]) -> None:
     assert row_says(seen, label) == sentences
 
 
 def test_a_lifespan_that_ran_while_it_served_or_had_no_time_to_run_is_not_named() -> None:
-    assert row_says(Seen(**STARTED, unrun=UNRUN), "never ran", Seen(**STARTED)) == []
-    assert row_says(Seen("complete", "hung", unrun=UNRUN), "never ran") == []
+    assert row_says(stopped(facts=UNRUN), "never ran", stopped()) == []
+    assert row_says(saw("complete", "hung", facts=UNRUN), "never ran") == []
 
 
 def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
     error = Error("TypeError", "x", None, (), "takes 0 positional arguments but 1 was given")
-    seen = Seen("failed", caught=error, unrun=UNRUN[:1])
+    seen = saw("failed", caught=error, facts=UNRUN[:1])
     assert row_says(seen, "never ran") == ["0: it was given to App, and nothing ran it"]
     assert "takes one argument" in " ".join(row_says(seen, "change"))
     own = error._replace(place=Place("f", "shop.py", 1))  # another function is meant
@@ -112,24 +132,26 @@ def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
 )  # fmt: skip
 def test_advice_is_by_the_kind_of_exception(type_: str, texts: str, words: str) -> None:
     error = Error(type_, texts, None, (type_, "ConnectionError" * (type_[:3] == "Con")), texts)
-    seen = Seen("failed", caught=error)
+    seen = saw("failed", caught=error)
     assert words in " ".join(row_says(seen, "change"))
 
 
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
     assert judge.advice_on(error) is None
-    assert row_says(Seen("failed", caught=error), "change") == []
+    assert row_says(saw("failed", caught=error), "change") == []
 
 
 @pytest.mark.parametrize(
     ("phrase", "rule", "seen", "first", "how"),
     [
-        ("answers too", "startup-answered", Seen("hung"), Seen("hung"), "skip"),
-        ("raises", "receive-refuses-unknown", Seen(reaction="raised"), Seen(), "skip"),
-        ("raises", "unknown-scope-refused", Seen(reaction="silent"), Seen(), "broken"),
+        ("answers too", "startup-answered", saw("hung"), saw("hung"), "skip"),
+        ("raises", "receive-refuses-unknown", saw(reaction="raised"), saw(), "skip"),
+        ("raises", "unknown-scope-refused", saw(reaction="silent"), saw(), "broken"),
     ],
 )
-def test_a_phrase_is_judged(phrase: str, rule: str, seen: Seen, first: Seen, how: str) -> None:
+def test_a_phrase_is_judged(
+    phrase: str, rule: str, seen: Observation, first: Observation, how: str
+) -> None:
     question = judge._Question(rule, "asgi 2.0", seen, first, 30.0)
     assert judge.PHRASES[phrase](question).how == how

@@ -12,7 +12,8 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
-from lifespec.conformance.app.play import Call, Seen, play
+from lifespec.conformance.app.log import Answer, Line, Observation
+from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
 from lifespec.diagnosis.waits import processes
 from scripted import STARTED, STOPPED, says
@@ -32,7 +33,8 @@ def played(
 def test_what_comes_after_the_deadline_does_not_count(answer: list[Any]) -> None:
     app = says("receive", lambda _: time.sleep(0.2), *answer)
     seen = played(app, limit=0.1).seen
-    assert (seen.startup, seen.doing, seen.sent) == ("hung", "late" if answer else "running", [])
+    assert (seen.startup.how, seen.sent) == ("hung", [])
+    assert seen.activity == ("late" if answer else "running")
 
 
 async def waits(scope: Any, receive: Any, send: Any) -> None:
@@ -40,7 +42,7 @@ async def waits(scope: Any, receive: Any, send: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("app", "case", "startup", "doing", "reaction"),
+    ("app", "case", "startup", "activity", "reaction"),
     [
         (waits, "start-and-stop", "hung", "not-received", ""),
         (waits, "two-loops", "hung", "not-received", ""),  # the second loop would hang, too
@@ -49,19 +51,19 @@ async def waits(scope: Any, receive: Any, send: Any) -> None:
     ],
 )
 def test_what_an_application_does_when_its_time_is_over_is_kept(
-    app: Any, case: str, startup: str, doing: str, reaction: str
+    app: Any, case: str, startup: str, activity: str, reaction: str
 ) -> None:
-    seen = played(app, case, limit=0.1 if doing else 5.0).seen
-    assert (seen.startup, seen.doing, seen.reaction) == (startup, doing, reaction)
-    assert [each.function for each in seen.stack] == ["waits"] * bool(doing)
+    seen = played(app, case, limit=0.1 if activity else 5.0).seen
+    assert (seen.startup.how, seen.activity, seen.reaction) == (startup, activity, reaction)
+    assert [each.function for each in seen.stack] == ["waits"] * bool(activity)
 
 
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
     call = played(says("receive", STARTED, "receive", STOPPED, "receive"))
-    before = len(call.seen.entries)
+    before = len(call.seen.lines)
     asyncio.run(call._send(STARTED))
     call.end("returned")
-    assert len(call.seen.entries) == before
+    assert len(call.seen.lines) == before
 
 
 @pytest.mark.parametrize(("spec", "kind"), [("amgi 2.0", "message"), ("asgi 1.0", "http")])
@@ -111,10 +113,10 @@ def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
     while not case.is_over():
         time.sleep(0.02)
     found = case.played()
-    assert (found.seen.startup, found.seen.doing) == ("hung", "blocked")
+    assert (found.seen.startup.how, found.seen.activity) == ("hung", "blocked")
 
 
-def interrupted(seen: Seen, stack: str = "") -> Seen:
+def interrupted(seen: Observation, stack: str = "") -> Observation:
     """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
     job = Job("application", causes.faultless, "asgi 2.0", 60.0)
     case = process._Process(job, "start-and-stop", "fork")
@@ -127,15 +129,17 @@ def interrupted(seen: Seen, stack: str = "") -> Seen:
 
 
 def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
-    seen = interrupted(Seen("complete", "complete", shutdown_sent=True))
-    assert (seen.shutdown, seen.doing, seen.waited) == ("complete", "blocked", "shutdown")
+    stopped = Answer("complete", "startup"), Answer("complete", "shutdown")
+    seen = interrupted(Observation(*stopped, [Line(1.0, "offered", "lifespan.shutdown")]))
+    assert seen.shutdown == stopped[1]
+    assert (seen.activity, seen.awaited) == ("blocked", "shutdown")
 
 
 def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
     files = [selectors.__file__, asyncio.base_events.__file__, process.__file__]
     frames = "".join(f'  File "{file}", line 1 in run\n' for file in files)
-    seen = interrupted(Seen(), f"Thread 0x1 (most recent call first):\n{frames}")
-    assert (seen.startup, seen.doing) == ("hung", "starved")
+    seen = interrupted(Observation(), f"Thread 0x1 (most recent call first):\n{frames}")
+    assert (seen.startup.how, seen.activity) == ("hung", "starved")
 
 
 def test_a_process_is_forked_once_a_thread_that_ends_has_ended(

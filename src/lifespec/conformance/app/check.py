@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import judge, process
-from lifespec.conformance.app.play import Seen
+from lifespec.conformance.app import compare, judge, process
+from lifespec.conformance.app.log import Observation
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
@@ -116,7 +116,7 @@ def _check(
     )
     if job.role == "application":
         serving, again = (results.get(name, first).seen for name in (SERVING, AGAIN))
-        report = _with_course(report, first.seen, serving, again, job.limit)
+        report = _with_run(report, first.seen, serving, again, job.limit)
     return report.without(ignored)
 
 
@@ -139,7 +139,7 @@ def _results(
     """
     name = FIRST[job.role]
     first = next(play([name], 1))
-    if why := first.seen.obstacle:
+    if why := first.seen.blocker:
         raise NotFound(why)
     results, doubtful = {name: first}, []
     cases = [each for each in chosen.values() if not _reason(job, each, first.seen)]
@@ -154,7 +154,7 @@ def _results(
     return results | {name: next(play([name], 1)) for name in doubtful}, pace
 
 
-def _at_once(seen: Seen) -> tuple[int, Fact]:
+def _at_once(seen: Observation) -> tuple[int, Fact]:
     """Return how many cases may be played side by side by what the first one took, and why.
 
     All of them take at most half of the memory that is free.
@@ -165,44 +165,49 @@ def _at_once(seen: Seen) -> tuple[int, Fact]:
     return count, fact("pace", count=count, **took, free=round(free / 1e6))
 
 
-def _is_doubtful(seen: Seen, found: Collection[Finding]) -> bool:
+def _is_doubtful(seen: Observation, found: Collection[Finding]) -> bool:
     """Tell whether a case may have gone wrong only because others were played at the same time.
 
     They may want the same port, or the same file.
     """
-    return not seen.waited and any(each.fails(strict=True) for each in found)
+    return not seen.awaited and any(each.fails(strict=True) for each in found)
 
 
-def _reason(job: Job, case: Case, seen: Seen) -> Fact | None:
+def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
     """Return why a case does not apply to an application that was seen like this, or None."""
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
     startup, shutdown = judge.answers(seen)
-    if startup in (*judge.ENDED, "refused"):
+    if startup.how in (*judge.ENDED, "refused"):
         return Fact("unsupported")
-    if seen.startup != "complete":
+    if seen.startup.how != "complete":
         return Fact("does-not-start")
-    hangs = shutdown.startswith(judge.LATE)
+    hangs = shutdown.how in judge.LATE
     events = [each for each in case.script if each.verb == "offer"]
     return Fact("does-not-stop") if hangs and len(events) > 1 else None
 
 
 def _findings(
-    job: Job, case: Case, results: Mapping[str, Result], first: Seen
+    job: Job, case: Case, results: Mapping[str, Result], first: Observation
 ) -> Iterator[Finding]:
     """Return the findings of a case, or that it does not apply."""
     why = _reason(job, case, first)
     if why and case.name not in results:
         return skipped(case, job.spec, why)
+    if case.role == "middleware":
+        return compare.findings(case, job.spec, results[case.name].seen)
     return judge.findings(case, job.spec, results[case.name].seen, first, job.limit)
 
 
-def _with_course(report: Report, seen: Seen, serving: Seen, again: Seen, limit: float) -> Report:
+def _with_run(
+    report: Report, seen: Observation, serving: Observation, again: Observation, limit: float
+) -> Report:
     """Return a report with how the application starts and stops."""
-    sooner = seen.shutdown == "complete" or serving.shutdown.endswith("early")
+    sooner = seen.shutdown.how == "complete" or serving.shutdown.when == "serving"
     if sooner and not judge.stops(serving):  # it failed while it served
-        seen = replace(serving, unrun=seen.unrun)
-    how = judge.answers(seen)[0]
+        others = [each for each in serving.facts if each not in serving.known(*judge.ENTERED)]
+        seen = replace(serving, facts=[*others, *seen.known(*judge.ENTERED)])
+    how = judge.answers(seen)[0].how
     starts, supported = how == "complete", how not in judge.ENDED
     fails = any(each.fails() for each in report.findings)
     return replace(
@@ -210,7 +215,7 @@ def _with_course(report: Report, seen: Seen, serving: Seen, again: Seen, limit: 
         rows=tuple(judge.rows(seen, serving, again, limit)),
         starts=starts if supported or seen.received else None,
         stops=judge.stops(seen) if starts else None,
-        ends=not (judge.lingers(seen) or judge.lingers(serving)) if starts else None,
+        ends=not (judge.stays(seen) or judge.stays(serving)) if starts else None,
         supported=supported,
         framework="" if supported or seen.received else seen.framework,
         obstacle=None if starts or fails or not supported else Fact("does-not-start"),

@@ -1,16 +1,12 @@
-"""Judge what was seen of an application: what its author wants to know, and the rules of a case.
-
-An application answers an event in one of these ways: "complete", "failed", "raised", "returned",
-"exited", "refused" (the suite refused what it sent), "silent" (it received again instead of
-answering), "hung"; with " early" where it did so before it received shutdown.
-"""
+"""Judge what was seen of an application: what its author wants to know, and the rules of a case."""
 
 import functools
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from lifespec.conformance.app.play import Seen, SendRefused
+from lifespec.conformance.app.log import Answer, Observation
+from lifespec.conformance.app.play import SendRefused
 from lifespec.conformance.cases import Case, expected
 from lifespec.conformance.finding import Finding, How, Outcome, Row, finding
 from lifespec.conformance.rules import rules
@@ -19,42 +15,55 @@ from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import Logged
 
 ANSWERS = ("complete", "failed")
+RETURNED_EARLY = Answer("returned", "serving")
 ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
 LONG = 1.0  # seconds from which on a report says how long an answer took
+UNRUN = ("never-ran", "handler-ignored")  # kinds of lifespans that never ran
+ENTERED = (*UNRUN, "given-", "made-only")  # kinds of what was found in the source
+CUT_OFF = ("cut-off", "left-out")  # kinds of clean-up that did not run
+NOTES = (  # kinds of facts that its author may want to know, in this order
+    "state-rebound",
+    "signal-taken",
+    "context-variable",
+    "entered-twice",
+    "state-unseen",
+    "state-dropped",
+    "made-only",
+)
 MOST = 3  # lines of a stack, lifespans that never ran
 
 
-def answers(seen: Seen) -> tuple[str, str]:
+def answers(seen: Observation) -> tuple[Answer, Answer]:
     """Return how an application answers startup, and how it answers shutdown."""
     caught = any(SendRefused.__name__ in each.kinds for each in seen.errors)
-    if seen.refused and (caught or seen.startup in ENDED):
-        if seen.startup in (*ENDED, "failed"):
-            return "refused", ""
-        if seen.shutdown != "complete":
-            return seen.startup, "refused"
+    if seen.refused and (caught or seen.startup.how in ENDED):
+        if seen.startup.how in (*ENDED, "failed"):
+            return Answer("refused", "startup"), Answer()
+        if seen.shutdown.how != "complete":
+            return seen.startup, Answer("refused", "shutdown")
     return seen.startup, seen.shutdown
 
 
-def stops(seen: Seen) -> bool:
+def stops(seen: Observation) -> bool:
     """Tell whether it stops in time and without a failure, or had returned before."""
-    return answers(seen)[1] in ("complete", "returned early")
+    return answers(seen)[1] in (Answer("complete", "shutdown"), RETURNED_EARLY)
 
 
-def lingers(seen: Seen) -> bool:
+def stays(seen: Observation) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
-    return seen.lingers and not all(each.kind.startswith("task-") for each in seen.leftovers)
+    return seen.process_stays and not all(x.kind.startswith("task-") for x in seen.leftovers)
 
 
-def course(seen: Seen, limit: float) -> Fact:
+def run(seen: Observation, limit: float) -> Fact:
     """Return how a lifespan went."""
     starts = _answer(seen, "startup", limit)
-    if seen.startup != "complete":
+    if seen.startup.how != "complete":
         return fact("course-start", starts=starts)
     return fact("course", starts=starts, stops=_answer(seen, "shutdown", limit))
 
 
-def ending(seen: Seen) -> Fact:
+def ending(seen: Observation) -> Fact:
     """Return how the call ended."""
     if seen.ended in ("raised", "exited"):
         return fact("it-raised", error=_error(seen))
@@ -65,77 +74,81 @@ def ending(seen: Seen) -> Fact:
 # ---- the rows of a report ----------------------------------------------------------------------
 
 
-def rows(seen: Seen, serving: Seen, again: Seen, limit: float) -> Iterator[Row]:
+def rows(
+    seen: Observation, serving: Observation, again: Observation, limit: float
+) -> Iterator[Row]:
     """Yield the first lines of a report.
 
     `serving` is of the case that has also served, and `again` of the one that starts twice.
     """
-    last = serving if serving.shutdown == "complete" else seen
-    started, stays = seen.startup == "complete", lingers(seen) or lingers(serving)
-    whole, wrong = seen.shutdown == "complete", any(map(_is_misshapen, seen.errors))
-    unrun = [each for each in seen.unrun if each.kind in UNRUN] * (whole or wrong)
-    unrun = [each for each in unrun if serving is seen or each in serving.unrun]
+    last = serving if serving.shutdown.how == "complete" else seen
+    started, remains = seen.startup.how == "complete", stays(seen) or stays(serving)
+    whole, wrong = seen.shutdown.how == "complete", any(map(_is_misshapen, seen.errors))
+    unrun = seen.known(*UNRUN) * (whole or wrong)
+    unrun = [each for each in unrun if serving is seen or each in serving.facts]
     lines = {
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
         "stops": [_answer(seen, "shutdown", limit)] * started,
-        "where": [*_stack(seen)] * bool(seen.waited),
-        "left": [*_leftovers(last), *[Fact("lingers")] * stays],
-        "left open": [*dict.fromkeys([*serving.cut_off, *seen.cut_off])][:MOST],
+        "where": [*_stack(seen)] * bool(seen.awaited),
+        "left": [*_leftovers(last), *[Fact("lingers")] * remains],
+        "left open": _both(CUT_OFF, serving, seen)[:MOST],
         "again": [*_again(seen, again, limit)],
-        "busy": serving.busy,
+        "busy": serving.known("busy"),
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
-        "died": [*dict.fromkeys([*serving.died, *seen.died])],
+        "died": _both(("died",), serving, seen),
         "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST), *_answerer(seen, unrun)],
-        "know": [*_to_know(seen)] * started,
-        "change": [*_changes(seen, died=bool(serving.died), unrun=unrun * whole, stays=stays)],
+        "know": [*_notes(seen)] * started,
+        "change": [
+            *_changes(seen, died=bool(serving.known("died")), unrun=unrun * whole, stays=remains)
+        ],
     }
     yield from (Row(label, each) for label, facts in lines.items() for each in facts)
 
 
-def _answer(seen: Seen, phase: str, limit: float) -> Fact:
+def _both(kinds: Sequence[str], *seen: Observation) -> list[Fact]:
+    """Return facts of two cases, each once."""
+    return [*dict.fromkeys(each for of in seen for each in of.known(*kinds))]
+
+
+def _answer(seen: Observation, phase: str, limit: float) -> Fact:
     """Return how it starts or stops."""
-    how = answers(seen)[phase == "shutdown"]
-    late = " late" * (how in ENDED and phase == "startup" and seen.received)
-    if how + late not in _ANSWERS[phase]:
+    answer = answers(seen)[phase == "shutdown"]
+    if answer not in _ANSWERS:
         return _overdue(seen, limit)
-    kind, name = _ANSWERS[phase][how + late]
-    if how == "complete":
-        long, trio = seen.seconds.get(phase, 0) >= LONG, phase == "startup" and seen.on_trio
+    kind, name = _ANSWERS[answer]
+    if answer.how == "complete":
+        long, trio = seen.seconds(phase) >= LONG, phase == "startup" and seen.on_trio
         kind, name = "yes-on-trio" if trio else "yes-in" if long else "yes", "seconds" * long
     return fact(kind, **({name: _PARTS[name](seen, phase)} if name else {}))
 
 
-_ANSWERS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    "startup": {
-        "complete": ("yes", ""),
-        "failed": ("no", "failure"),
-        "raised": ("raised-on-scope", "error"),
-        "raised late": ("raised-late", "error"),
-        "returned": ("returned-on-scope", ""),
-        "returned late": ("returned-late", ""),
-        "refused": ("refused", "refusal"),
-        "exited": ("exited-at-startup", "exit"),
-    },
-    "shutdown": {
-        "complete": ("yes", ""),
-        "failed": ("no", "failure"),
-        "failed early": ("failed-early", "failure"),
-        "raised": ("raised-at-shutdown", "error"),
-        "raised early": ("raised-early", "error"),
-        "returned": ("returned-at-shutdown", ""),
-        "returned early": ("returned-early", ""),
-        "refused": ("refused", "refusal"),
-        "exited": ("exited-at-shutdown", "exit"),
-        "exited early": ("exited-early", "exit"),
-    },
+_ANSWERS: Mapping[Answer, tuple[str, str]] = {
+    Answer("complete", "startup"): ("yes", ""),
+    Answer("failed", "startup"): ("no", "failure"),
+    Answer("raised", "scope"): ("raised-on-scope", "error"),
+    Answer("raised", "startup"): ("raised-late", "error"),
+    Answer("returned", "scope"): ("returned-on-scope", ""),
+    Answer("returned", "startup"): ("returned-late", ""),
+    Answer("refused", "startup"): ("refused", "refusal"),
+    Answer("exited", "startup"): ("exited-at-startup", "exit"),
+    Answer("complete", "shutdown"): ("yes", ""),
+    Answer("failed", "shutdown"): ("no", "failure"),
+    Answer("failed", "serving"): ("failed-early", "failure"),
+    Answer("raised", "shutdown"): ("raised-at-shutdown", "error"),
+    Answer("raised", "serving"): ("raised-early", "error"),
+    Answer("returned", "shutdown"): ("returned-at-shutdown", ""),
+    RETURNED_EARLY: ("returned-early", ""),
+    Answer("refused", "shutdown"): ("refused", "refusal"),
+    Answer("exited", "shutdown"): ("exited-at-shutdown", "exit"),
+    Answer("exited", "serving"): ("exited-early", "exit"),
 }
 
 
-def _error(seen: Seen) -> Fact:
+def _error(seen: Observation) -> Fact:
     return seen.error.fact() if seen.error else Fact("no-error")
 
 
-def _failure(seen: Seen) -> Fact:
+def _failure(seen: Observation) -> Fact:
     """Return why it sent `failed`: the author's exception rather than the text that was sent."""
     line = next(reversed(seen.message.strip().splitlines()), "").strip()
     error = seen.caught or (seen.error if seen.ended == "raised" else None)
@@ -145,38 +158,38 @@ def _failure(seen: Seen) -> Fact:
     return error.fact() if known else fact("message-and-error", text=line, error=error.fact())
 
 
-def _overdue(seen: Seen, limit: float) -> Fact:
+def _overdue(seen: Observation, limit: float) -> Fact:
     """Return what it was doing when its time was over, and where."""
-    doing = Fact(f"doing-{seen.doing}")
+    doing = Fact(f"doing-{seen.activity}")
     if seen.stack:
         doing = fact("doing-at", what=doing, place=seen.stack[-1].fact())
-    kind = "serving-blocked" if seen.waited == "serving" else "overdue"
+    kind = "serving-blocked" if seen.awaited == "serving" else "overdue"
     return fact(kind, limit=limit, doing=doing)
 
 
-_PARTS: Mapping[str, Callable[[Seen, str], Any]] = {
-    "seconds": lambda seen, phase: f"{seen.seconds.get(phase, 0):.1f}",
+_PARTS: Mapping[str, Callable[[Observation, str], Any]] = {
+    "seconds": lambda seen, phase: f"{seen.seconds(phase):.1f}",
     "failure": lambda seen, _: _failure(seen),
     "error": lambda seen, _: _error(seen),
-    "refusal": lambda seen, _: seen.refused[0],
+    "refusal": lambda seen, _: seen.refused,
     "exit": lambda seen, _: seen.exited or _error(seen),
 }
 
 
-def _sent_text(seen: Seen) -> Iterator[Fact]:
+def _sent_text(seen: Observation) -> Iterator[Fact]:
     """Yield that a framework sends only the text of the exception that it had caught."""
-    caught = seen.caught if seen.startup == "failed" and seen.framework else None
+    caught = seen.caught if seen.startup.how == "failed" and seen.framework else None
     if caught and caught.text == seen.message:
         yield fact("sends-only-text", message=seen.message, framework=seen.framework)
 
 
-def _stack(seen: Seen) -> Iterator[Fact]:
+def _stack(seen: Observation) -> Iterator[Fact]:
     """Yield the author's own lines, the outermost first."""
     for place in seen.stack[-MOST:]:
         yield fact("source", **place._asdict())
 
 
-def _leftovers(seen: Seen) -> Iterator[Fact]:
+def _leftovers(seen: Observation) -> Iterator[Fact]:
     """Yield what is left behind; the tasks of libraries on one line."""
     names = [each.parts["name"] for each in seen.leftovers if each.kind == "task-left"]
     libraries = tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
@@ -185,11 +198,10 @@ def _leftovers(seen: Seen) -> Iterator[Fact]:
         yield fact("library-tasks", names=libraries)
 
 
-def _logged(seen: Seen) -> Iterator[Fact]:
+def _logged(seen: Observation) -> Iterator[Fact]:
     """Yield each error that was logged, and when; without those that are the cause."""
     for each in seen.logged:
-        began = [what for time, what in seen.marks if time <= each.time]
-        when = began[-1] if began else "starting"
+        when = seen.moment(each.time)
         if when != "request" and not _is_cause(each, seen.errors):
             yield fact("logged-when", when=Fact(f"when-{when}"), record=each.fact())
 
@@ -200,18 +212,19 @@ def _is_cause(record: Logged, causes: list[Error]) -> bool:
     return any(each.text and each.text in record.message for each in causes)
 
 
-def _again(seen: Seen, again: Seen, limit: float) -> Iterator[Fact]:
+def _again(seen: Observation, again: Observation, limit: float) -> Iterator[Fact]:
     """Yield what fails the second time, in a new event loop, and did not the first time."""
-    for phase, first, second in zip(_ANSWERS, answers(seen), answers(again), strict=True):
-        if first == "complete" != second and again.startup:
+    phases = ("startup", "shutdown")
+    for phase, first, second in zip(phases, answers(seen), answers(again), strict=True):
+        if first.how == "complete" != second.how and again.startup.how:
             yield fact("again", answer=_answer(again, phase, limit))
             yield from filter(None, map(advice_on, again.errors[:1]))
             return
 
 
-def _answerer(seen: Seen, unrun: Collection[Fact]) -> Iterator[Fact]:
+def _answerer(seen: Observation, unrun: Collection[Fact]) -> Iterator[Fact]:
     """Yield the author's line that answered startup, perhaps in the place of what never ran."""
-    if seen.answerer and unrun and seen.startup == "complete":
+    if seen.answerer and unrun and seen.startup.how == "complete":
         yield fact("answered-by", place=seen.answerer)
 
 
@@ -220,42 +233,41 @@ def _more(count: int) -> Iterator[Fact]:
         yield fact("and-more", count=count)
 
 
-def _to_know(seen: Seen) -> Iterator[Fact]:
-    if seen.rebound:
-        yield Fact("state-rebound")
-    yield from (*seen.handlers, *seen.variables, *seen.given)
-    yield from (each for each in seen.unrun if each.kind == "made-only")
-    if seen.shutdown == "returned early" and seen.framework:
+def _notes(seen: Observation) -> Iterator[Fact]:
+    for kind in NOTES:
+        yield from seen.known(kind)
+    if seen.shutdown == RETURNED_EARLY and seen.framework:
         yield fact("by-framework", framework=seen.framework)
-    if seen.shutdown == "complete" and not (seen.ended or seen.framework or seen.idle):
+    if seen.shutdown.how == "complete" and not (seen.ended or seen.framework or seen.idle):
         yield Fact("does-not-return")
 
 
 # ---- what to change ----------------------------------------------------------------------------
 
-UNRUN = ("never-ran", "handler-ignored")  # kinds of lifespans that never ran
 SHAPE = "advice-on-lifespans"  # the table of advice on exceptions that no line of the author raised
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
 
 
-def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) -> Iterator[Fact]:
+def _changes(
+    seen: Observation, *, died: bool, unrun: Collection[Fact], stays: bool
+) -> Iterator[Fact]:
     """Yield what to change: what explains a "no", before what explains the rest."""
     startup, shutdown = answers(seen)
-    how = shutdown if startup == "complete" else startup
-    if how in LATE or seen.doing == "blocked":
+    answer = shutdown if startup.how == "complete" else startup
+    early = answer.when == "serving"
+    if (answer.how in LATE and not early) or seen.activity == "blocked":
         yield _advice_when_overdue(seen)
-    elif how == "returned early" and not seen.framework:
+    elif answer == RETURNED_EARLY and not seen.framework:
         yield Fact("advise-wait")
-    elif how in ("failed", "raised", "failed early", "raised early"):
+    elif answer.how in ("failed", "raised"):
         found = [*_advice_on_errors(seen)]
-        early = how.endswith("early") and not found
-        yield from [Fact("advise-crash")] if early else found
-    if startup in ENDED and seen.received and not seen.refuses:
+        yield from [Fact("advise-crash")] if early and not found else found
+    if startup.how in ENDED and seen.received and not seen.refuses:
         yield _advice_to_answer(seen)
-    elif startup in ENDED and seen.error and (seen.error.place or seen.refuses):
+    elif startup.how in ENDED and seen.error and (seen.error.place or seen.refuses):
         key = seen.error.type == "KeyError" and seen.error.text.strip("'") in KEYS
         yield Fact("advise-scope" if key else "advise-any-scope")
-    elif startup in ENDED and not seen.framework:
+    elif startup.how in ENDED and not seen.framework:
         yield Fact("advise-find-lifespan")
     if stays:
         yield Fact("advise-close")
@@ -265,7 +277,7 @@ def _changes(seen: Seen, *, died: bool, unrun: Collection[Fact], stays: bool) ->
     yield from (Fact(f"advise-{kind}") for kind in UNRUN if kind in kinds)
 
 
-def _advice_to_answer(seen: Seen) -> Fact:
+def _advice_to_answer(seen: Observation) -> Fact:
     """Return the advice to answer startup: in the code that raised or returned, not around it."""
     if not seen.error:
         return Fact("advise-answer")
@@ -274,9 +286,9 @@ def _advice_to_answer(seen: Seen) -> Fact:
     return Fact("advise-send-failed")
 
 
-def _advice_on_errors(seen: Seen) -> Iterator[Fact]:
+def _advice_on_errors(seen: Observation) -> Iterator[Fact]:
     """Yield advice by the kind of exception."""
-    wrong = [each for each in seen.unrun if each.kind.startswith("given-")]
+    wrong = seen.known("given-")
     for error in seen.errors:
         if wrong and "callable" in error.texts:
             yield from wrong
@@ -308,12 +320,12 @@ def _is_misshapen(error: Error) -> bool:
     return found is not None and found.kind in _advice(SHAPE)
 
 
-def _advice_when_overdue(seen: Seen) -> Fact:
-    if seen.doing == "blocked":
+def _advice_when_overdue(seen: Observation) -> Fact:
+    if seen.activity == "blocked":
         return Fact("advise-blocked")
-    if seen.doing == "idle":
+    if seen.activity == "idle":
         return Fact("advise-silent")
-    if seen.startup == "complete":
+    if seen.startup.how == "complete":
         return Fact("advise-clean-up")
     return Fact("advise-startup")
 
@@ -326,23 +338,22 @@ class _Question(NamedTuple):
 
     rule: str
     spec: str
-    seen: Seen
-    first: Seen
+    seen: Observation
+    first: Observation
     limit: float
 
-    def course(self) -> Fact:
+    def run(self) -> Fact:
         """Return how the lifespan went."""
-        return course(self.seen, self.limit)
+        return run(self.seen, self.limit)
 
 
-def findings(case: Case, spec: str, seen: Seen, first: Seen, limit: float) -> Iterator[Finding]:
+def findings(
+    case: Case, spec: str, seen: Observation, first: Observation, limit: float
+) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case that was played."""
     for each in expected(case, spec):
-        if seen.compared:
-            outcome = seen.compared[each.rule, each.phrase]
-        else:
-            outcome = PHRASES[each.phrase](_Question(each.rule, spec, seen, first, limit))
-        yield finding(case, spec, each, outcome, seen.entries, seen.framework)
+        outcome = PHRASES[each.phrase](_Question(each.rule, spec, seen, first, limit))
+        yield finding(case, spec, each, outcome, [*seen.entries], seen.framework)
 
 
 def _kept(question: _Question) -> Outcome:
@@ -355,17 +366,20 @@ def _kept(question: _Question) -> Outcome:
     if broken:
         only_open = "must" in rules()[question.rule].level(question.spec)
         return Outcome("unspecified" if only_open else "broken", broken[0].observed)
-    if seen.wrong_key and question.rule == "state-keys-text":
-        return Outcome("broken", fact("key-at-end", key=seen.wrong_key))
+    if question.rule == "state-keys-text" and (wrong := seen.known("key-at-end")):
+        return Outcome("broken", wrong[0])
     occasion, why = _OCCASIONS.get(question.rule, _SENT)
-    return Outcome("held", question.course()) if occasion(seen) else Outcome("skip", Fact(why))
+    return Outcome("held", question.run()) if occasion(seen) else Outcome("skip", Fact(why))
 
 
-_SENT: tuple[Callable[[Seen], bool], str] = (lambda seen: bool(seen.sent), "sent-nothing")
-_OCCASIONS: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
-    "shutdown-answered-once": (lambda seen: seen.shutdown in ANSWERS, "shutdown-unanswered"),
+_SENT: tuple[Callable[[Observation], bool], str] = (lambda seen: bool(seen.sent), "sent-nothing")
+_OCCASIONS: Mapping[str, tuple[Callable[[Observation], bool], str]] = {
+    "shutdown-answered-once": (
+        lambda seen: seen.shutdown.how in ANSWERS and seen.shutdown.when == "shutdown",
+        "shutdown-unanswered",
+    ),
     "message-is-text": (
-        lambda seen: "failed" in (seen.startup, seen.shutdown.removesuffix(" early")),
+        lambda seen: "failed" in (seen.startup.how, seen.shutdown.how),
         "no-failure",
     ),
     "state-keys-text": (lambda seen: seen.has_state, "state-empty"),
@@ -375,13 +389,13 @@ _OCCASIONS: Mapping[str, tuple[Callable[[Seen], bool], str]] = {
 def _answered(question: _Question) -> Outcome:
     seen, phase = question.seen, question.rule.partition("-")[0]
     answer = seen.startup if phase == "startup" else seen.shutdown
-    if phase == "shutdown" and seen.startup != "complete":
+    if phase == "shutdown" and seen.startup.how != "complete":
         return Outcome("skip", Fact("does-not-start"))
-    if seen.refused and answer in ENDED:
+    if seen.refused and answer.how in ENDED and answer.when != "serving":
         if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
             return Outcome("broken", fact("shutdown-answered-with", event=seen.sent[-1]))
-        return Outcome("skip", fact("had-refused", why=seen.refused[0]))
-    return Outcome(_ANSWERED[phase].get(answer, "skip"), question.course())
+        return Outcome("skip", fact("had-refused", why=seen.refused))
+    return Outcome(_ANSWERED.get(answer.when, {}).get(answer.how, "skip"), question.run())
 
 
 _ANSWERED: Mapping[str, Mapping[str, How]] = {
@@ -403,23 +417,23 @@ _ANSWERED: Mapping[str, Mapping[str, How]] = {
 
 
 def _answers_too(question: _Question) -> Outcome:
-    if question.first.startup not in ANSWERS:
+    if question.first.startup.how not in ANSWERS:
         return Outcome("skip", Fact("does-not-start"))
-    return Outcome("held" if question.seen.startup in ANSWERS else "broken", question.course())
+    return Outcome("held" if question.seen.startup.how in ANSWERS else "broken", question.run())
 
 
 def _as_usual(question: _Question) -> Outcome:
     same = answers(question.seen) == answers(question.first)
-    return Outcome("held" if same else "broken", question.course())
+    return Outcome("held" if same else "broken", question.run())
 
 
 def _raises(question: _Question) -> Outcome:
     seen = question.seen
     if not seen.reaction:
-        return Outcome("skip", question.course())
+        return Outcome("skip", question.run())
     if seen.reaction == "raised":
         if question.rule == "receive-refuses-unknown" and not seen.received:
-            return Outcome("skip", question.course())
+            return Outcome("skip", question.run())
         return Outcome("held", ending(seen))
     if seen.reaction == "sent":
         return Outcome("broken", fact("it-sent", event=seen.sent[-1]))
@@ -431,20 +445,22 @@ def _raises(question: _Question) -> Outcome:
 
 
 def _ends(question: _Question) -> Outcome:
-    return Outcome("held" if question.seen.obeyed else "broken", ending(question.seen))
+    return Outcome(
+        "held" if question.seen.ended_when_cancelled else "broken", ending(question.seen)
+    )
 
 
 def _no_exit(question: _Question) -> Outcome:
-    held: How = "broken" if question.seen.startup == "exited" else "held"
-    return Outcome(held, question.course())
+    held: How = "broken" if question.seen.startup.how == "exited" else "held"
+    return Outcome(held, question.run())
 
 
 def _no_raise(question: _Question) -> Outcome:
     """Warn in every specification: none of them forbids to raise there."""
     seen = question.seen
-    if seen.startup == "raised" and seen.received and not seen.refused:
-        return Outcome("missed", question.course())
-    return Outcome("held" if seen.startup in ANSWERS else "skip", question.course())
+    if seen.startup.how == "raised" and seen.received and not seen.refused:
+        return Outcome("missed", question.run())
+    return Outcome("held" if seen.startup.how in ANSWERS else "skip", question.run())
 
 
 PHRASES: Mapping[str, Callable[[_Question], Outcome]] = {

@@ -9,24 +9,29 @@ import difflib
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import Context, ContextVar, copy_context
-from copy import copy
-from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from lifespec import validate
+from lifespec.conformance.app.log import (
+    SHUTDOWN,
+    Answer,
+    Broken,
+    Line,
+    Observation,
+    of_state,
+    plain,
+)
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.words import Told, cut, short_repr
 from lifespec.diagnosis import waits
 from lifespec.diagnosis.author import chain, described, is_lifespec, own_modules, place, places
 from lifespec.diagnosis.busy import busy, used
-from lifespec.diagnosis.fact import Error, Fact, Place, fact
-from lifespec.diagnosis.logged import Logged
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import awaited, line
-from lifespec.testing import trace
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
@@ -41,81 +46,6 @@ class SendRefused(Told):
     """The server of the suite refused what the application sent; `fact` says why."""
 
 
-class Broken(NamedTuple):
-    """A rule that a message broke, what was sent, and whether no specification forbids it."""
-
-    rule: str
-    observed: Fact
-    open: bool
-
-
-@dataclass(slots=True)
-class Seen:
-    """All that was seen of an application in one call.
-
-    `startup` and `shutdown` say what came of that event: "complete", "failed", "raised",
-    "returned", "exited", "cancelled"; "failed early" for a failure before shutdown; where the time
-    was over "silent" (it called `receive` again) or "hung"; "" if nothing came of it.  `reaction`
-    says so of what no application can know: also "sent" and "received".  `waited` is what the
-    suite waited for when the time was over, `doing` what the application did then, and `stack`
-    where.  `error` is what the call raised, `caught` what a framework had caught when it sent
-    `failed`.  `seconds` is how long an answer took.  `marks` are moments of the monotonic clock,
-    and what began then: "serving", "request", "stopping".  `unrun` are the lifespans that never
-    ran.  `compared` is what came of the comparisons of middleware.  `complete` is True once there
-    is no more to see.
-    """
-
-    startup: str = ""
-    shutdown: str = ""
-    reaction: str = ""
-    ended: str = ""  # how the call ended: returned, raised, exited, cancelled
-    received: bool = False  # at least one event
-    shutdown_sent: bool = False  # lifespan.shutdown was sent to it
-    obeyed: bool = True  # it ended in time when it was cancelled
-    waited: str = ""
-    doing: str = ""
-    stack: tuple[Place, ...] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
-    sent: list[str] = field(default_factory=list)  # types of events
-    message: str = ""  # of the last failed event
-    refused: list[Fact] = field(default_factory=list)  # why `send` raised
-    broken: list[Broken] = field(default_factory=list)
-    error: Error | None = None
-    refuses: bool = False  # it was raised by an inner application, which refuses the scope
-    caught: Error | None = None
-    actor: str = ""  # the module of the innermost application that acted last
-    framework: str = ""  # the installed package that has this module
-    idle: bool = False  # it waits for an event
-    cost: float = 0.0  # seconds of the processor
-    memory: int = 0  # bytes that its process shares with no other
-    obstacle: Fact | None = None  # why nothing can be judged
-    exited: Fact | str = ""  # how its process ended by itself
-    wrong_key: str = ""  # of the state at the end, if one is not a str
-    has_state: bool = False  # the state has keys at the end
-    rebound: bool = False  # scope["state"] is another object at the end
-    lingers: bool = False  # its process did not end in time
-    on_trio: bool = False
-    answerer: Fact | None = None  # the author's line that answered startup
-    entries: list[trace.Entry] = field(default_factory=list)
-    leftovers: list[Fact] = field(default_factory=list)
-    logged: list[Logged] = field(default_factory=list)
-    marks: list[tuple[float, str]] = field(default_factory=list)
-    died: list[Fact] = field(default_factory=list)  # tasks that raised while it served
-    unrun: list[Fact] = field(default_factory=list)
-    given: list[Fact] = field(default_factory=list)  # of lifespans and the state that they yield
-    busy: list[Fact] = field(default_factory=list)  # what uses a processor while nothing happens
-    cut_off: list[Fact] = field(default_factory=list)  # of the clean-up
-    variables: list[Fact] = field(default_factory=list)  # of the context, that no request sees
-    handlers: list[Fact] = field(default_factory=list)  # of signals, in the place of the server's
-    compared: dict[tuple[str, str], Any] = field(default_factory=dict)
-    complete: bool = False
-
-    @property
-    def errors(self) -> list[Error]:
-        """The exceptions that were seen, that which a framework had caught first."""
-        return [each for each in (self.caught, self.error) if each]
-
-
 class Watch(NamedTuple):
     """What follows a call from outside of its event loop.
 
@@ -123,7 +53,7 @@ class Watch(NamedTuple):
     event loop may be blocked from now on, and `stops` before the application is told to stop.
     """
 
-    publish: Callable[[Seen], object] = lambda _: None
+    publish: Callable[[Observation], object] = lambda _: None
     arm: Callable[[float], object] = lambda _: None
     stops: Callable[[], object] = lambda: None
 
@@ -135,21 +65,22 @@ def play(
     limit: float,
     loop: type[Loop] = Asyncio,
     watch: Watch = Watch(),  # noqa: B008  it is immutable
+    lines: list[Line] | None = None,
 ) -> "Call":
     """Play a case, a loop after another; return the last call.
 
-    `limit` is how many seconds an answer may take.
+    `limit` is how many seconds an answer may take.  `lines` is a log that another side writes, too.
     """
     groups = groupby(case.server or case.script, lambda each: each.verb == "loop")
-    first, *others = [[*lines] for is_loop, lines in groups if not is_loop]
-    call = Call(app, loop(), spec, limit, watch)
+    first, *others = [[*script] for is_loop, script in groups if not is_loop]
+    call = Call(app, loop(), spec, limit, watch, lines)
     call.run(first)
-    for lines in others:
-        if call.seen.waited:
+    for script in others:
+        if call.seen.awaited:
             break
         call.loop.sweep()
         call = Call(app, loop(), spec, limit, watch)
-        call.run(lines)
+        call.run(script)
     return call
 
 
@@ -161,19 +92,31 @@ class Call:
 
     state: validate.State = "called"
     idle = late = cancelled = acted = over = got_shutdown = False
-    deadline = began = phase_began = 0.0
+    deadline = 0.0
+    requests = 0
     coroutine: Any = None
     reply = Fact("request-not-made")
     scope: Mapping[str, Any] = {}
     live: dict[Any, Any] | None = None
     provided: Mapping[Any, Any] = {}  # the state at the end of startup
 
-    def __init__(self, app: Application, loop: Loop, spec: str, limit: float, watch: Watch) -> None:
+    def __init__(
+        self,
+        app: Application,
+        loop: Loop,
+        spec: str,
+        limit: float,
+        watch: Watch,
+        lines: list[Line] | None = None,
+    ) -> None:
         self.app, self.loop, self.spec, self.limit, self.watch = app, loop, spec, limit, watch
-        self.seen = Seen(actor=getattr(app, "__module__", ""), on_trio=isinstance(loop, Trio))
+        self.seen = Observation(
+            actor=getattr(app, "__module__", ""), on_trio=isinstance(loop, Trio)
+        )
+        self.keeps = lines is not None  # events and scopes as data
+        if lines is not None:
+            self.seen.lines = lines
         self.inbox: list[dict[str, Any]] = []
-        self.messages: list[Any] = []
-        self.raised: BaseException | None = None
         self.changed: Any = loop.event()
         self.handlers = waits.handlers()
 
@@ -193,15 +136,22 @@ class Call:
         self.watch.arm(self.limit)
         if self.state in ("refused", "failing"):  # what it raises then says why
             await self.until(_REACHED["end"], min(self.limit, GRACE))
-        self.seen.rebound = self.scope.get("state") is not self.live
-        keys = (key for key in self.live or () if not isinstance(key, str))
-        self.seen.wrong_key = next(map(short_repr, keys), "")
-        self.seen.has_state, self.seen.idle = bool(self.live), self.idle
-        if self.seen.shutdown == "complete":
-            self.seen.leftovers = await self.loop.left()
-            self.note_died("died-stopping")
-        self.watch.publish(self.seen)
+        await self._look()
         self.over = True
+
+    async def _look(self) -> None:
+        """Look at the state and the tasks at the end."""
+        seen = self.seen
+        if self.scope.get("state") is not self.live:
+            seen.facts.append(Fact("state-rebound"))
+        keys = (key for key in self.live or () if not isinstance(key, str))
+        seen.facts += [fact("key-at-end", key=short_repr(key)) for key in islice(keys, 1)]
+        seen.idle = self.idle
+        if seen.shutdown.how == "complete":
+            seen.facts += await self.loop.left()
+            self._note_failed_tasks("died-stopping")
+        data = {"value": [plain(self.scope), plain(self.live)], **of_state(self.live)}
+        self.note("over", "with state" * bool(self.live), **(data if self.keeps else {}))
 
     # ---- what a script does ----
 
@@ -209,9 +159,8 @@ class Call:
         """Call the application in a task of its own."""
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
-        self.offered = {key: copy(value) for key, value in self.scope.items()}
-        self.began = self.phase_began = time.monotonic()
-        self.note("called", self.scope["type"])
+        data = {"value": plain(self.scope), **of_state(self.live)}
+        self.note("called", self.scope["type"], **(data if self.keeps else {}))
         self.cancel_task = self.loop.start(self.called)
         return True
 
@@ -220,22 +169,21 @@ class Call:
         if self.state in ("refused", "failing", "stopped", "gone"):
             return False
         event = action.event
-        if event["type"] == "lifespan.shutdown":
-            self.seen.shutdown_sent, self.phase_began = True, time.monotonic()
-            self.mark("stopping")
-            self.seen.handlers = waits.taken(self.handlers)
-            self.note_died("died")
+        self.note("offered", event["type"])
+        if event["type"] == SHUTDOWN:
+            self.seen.facts += waits.taken(self.handlers)
+            self._note_failed_tasks("died")
             self.watch.stops()
         self.inbox.append(event)
         self.idle = False
         self._change()
         return True
 
-    def note_died(self, kind: str) -> None:
+    def _note_failed_tasks(self, kind: str) -> None:
         """Note the tasks whose exceptions were not retrieved."""
         found = [fact(kind, task=task, error=error.fact()) for task, error in self.loop.died()]
-        known = [each.parts for each in self.seen.died]
-        self.seen.died += [each for each in found if each.parts not in known]
+        known = [each.parts for each in self.seen.known("died")]
+        self.seen.facts += [each for each in found if each.parts not in known]
 
     async def wait_for(self, action: Action) -> bool:
         """Wait for a condition; when the time is over, note what the application is doing."""
@@ -246,7 +194,7 @@ class Call:
                 self.seen.reaction = "sent" if self.acted else self.seen.ended or "received"
             return True
         if word == "end":  # all is answered, and no specification says when to return
-            self.seen.obeyed = not self.cancelled
+            self.seen.ended_when_cancelled = not self.cancelled
             return True
         self._overdue(word)
         return False
@@ -254,22 +202,20 @@ class Call:
     def _overdue(self, word: str) -> None:
         """Keep what the application is doing when its time is over."""
         seen, silent = self.seen, self.idle and not self.late
-        seen.waited, seen.stack = word, tuple(places(map(line, awaited(self.coroutine))))
-        seen.doing = "late" if self.late else "idle" if silent else "running"
+        seen.awaited, seen.stack = word, tuple(places(map(line, awaited(self.coroutine))))
+        seen.activity = "late" if self.late else "idle" if silent else "running"
         if self.inbox:
-            seen.doing = "not-received"
+            seen.activity = "not-received"
         elif word == "reaction":
             seen.reaction = "silent"
-        answer = "silent" if silent else "hung"
-        seen.startup = seen.startup or answer
-        if seen.shutdown_sent:
-            seen.shutdown = seen.shutdown or answer
+        if seen.shutdown_sent or not seen.startup.how:
+            seen.settle("silent" if silent else "hung", stopping=True)
 
     async def wait(self, action: Action) -> bool:
         """Wait some seconds, and see who works meanwhile."""
         before = used()
         await self.loop.sleep(action.seconds)
-        self.seen.busy = await busy(before, action.seconds, self.loop.sleep)
+        self.seen.facts += await busy(before, action.seconds, self.loop.sleep)
         return True
 
     async def cancel(self, _: Action) -> bool:
@@ -287,15 +233,15 @@ class Call:
         scope = _message(self.spec) if self.spec.startswith("amgi") else _http(self.spec)
         if self.live is not None:
             scope["state"] = self.live.copy()
-        self.note("called", scope["type"])
-        done = self.loop.event()
-        self.mark("request")
-        self.loop.start(lambda: self._requested(scope, done))
+        self.requests += 1
+        number, done = self.requests, self.loop.event()
+        self.note("called", scope["type"], call=number)
+        self.loop.start(lambda: self._requested(scope, number, done))
         await self.loop.wait(done, min(self.limit, GRACE))
-        self.mark("serving")
+        self.note("replied", why=self.reply, call=number)
         return True
 
-    async def _requested(self, scope: dict[str, Any], done: Any) -> None:
+    async def _requested(self, scope: dict[str, Any], number: int, done: Any) -> None:
         requests = [{"type": f"{scope['type']}.request"}]
 
         async def receive() -> Any:
@@ -308,7 +254,7 @@ class Call:
             if event["type"] != "http.response.body":
                 status = str(event.get("status", ""))
                 self.reply = fact("request-answered", status=status)
-                self.note("sent", event["type"], status)
+                self.note("sent", event["type"], status, call=number)
 
         self.reply = Fact("request-returned")
         try:
@@ -316,9 +262,9 @@ class Call:
         except Exception as error:
             found = described(error)
             self.reply = fact("request-raised", error=found.fact())
-            self.note("raised", found.type, found.text)
+            self.note("raised", found.type, found.text, call=number)
         else:
-            self.note("returned")
+            self.note("returned", call=number)
         finally:
             done.set()
 
@@ -360,8 +306,8 @@ class Call:
             self._change()
             await self.changed.wait()
         event = self.inbox.pop(0)
-        self.idle, self.acted, self.seen.received = False, False, True
-        self.got_shutdown = self.got_shutdown or event["type"] == "lifespan.shutdown"
+        self.idle = self.acted = False
+        self.got_shutdown = self.got_shutdown or event["type"] == SHUTDOWN
         self.note("received", event["type"])
         if event["type"] in validate.EVENTS:
             self.state = validate.TRANSITIONS[self.state][event["type"]].to
@@ -377,14 +323,12 @@ class Call:
         self.acted = True
         self._note_actor()
         kind = message.get("type") if isinstance(message, dict) else None
-        name = cut(str(kind or type(message).__name__), 100)
-        self.seen.sent.append(name)
-        self.messages.append(message)
+        name, text = cut(str(kind or type(message).__name__), 100), self._text(message, kind)
+        data = plain(message) if self.keeps else None
         if why := self._refusal(message, kind):
-            self.seen.refused.append(why)
-            self.note("refused", name, why)
+            self.note("refused", name, text, why=why, value=data)
             raise SendRefused(why)
-        self.note("sent", name, self.seen.message if name.endswith(".failed") else "")
+        self.note("sent", name, text, value=data)
         self._change()
 
     def _note_actor(self) -> None:
@@ -392,7 +336,7 @@ class Call:
         frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
         frame = next(filter(_module, frames), None)
         self.seen.actor = _module(frame) if frame else self.seen.actor
-        if frame and not self.seen.startup:
+        if frame and not self.seen.startup.how:
             at = place([line(frame)])
             self.seen.answerer = at.fact() if at else None
 
@@ -413,29 +357,37 @@ class Call:
         self._answered(kind, before)
         return no_text
 
+    def _text(self, message: Any, kind: Any) -> str:
+        """Return the message of a failure, or ""."""
+        event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
+        if event is None or not event.defaults:
+            return ""
+        text = message.get("message", None if self._needs_message else "")
+        return cut(text if isinstance(text, str) else short_repr(text))
+
+    @property
+    def _needs_message(self) -> bool:
+        return validate.SPECS[self.spec].needs_message
+
     def _failure(self, message: Mapping[str, Any], kind: str) -> Fact | None:
-        """Keep the message of a failure, and its exception; return why it is refused, or None."""
-        spec = validate.SPECS[self.spec]
-        if not spec.failures:
+        """Keep the exception of a failure; return why its message is refused, or None."""
+        if not validate.SPECS[self.spec].failures:
             self._break("events-known", fact("sent-not-in-spec", event=kind), is_open=True)
-        text = message.get("message", None if spec.needs_message else "")
-        self.seen.message = cut(text if isinstance(text, str) else short_repr(text))
         if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
             self.seen.caught = described(error)
+        text = message.get("message", None if self._needs_message else "")
         if isinstance(text, str):
             return None
         return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))
 
     def _answered(self, kind: str, before: validate.State) -> None:
-        """Note an answer, and how long it took."""
+        """Note an answer."""
         phase, _, answer = kind.removeprefix("lifespan.").partition(".")
-        early = " early" * (phase == "shutdown" and before != "stopping")
-        setattr(self.seen, phase, answer + early)
-        self.seen.seconds[phase] = time.monotonic() - self.phase_began
+        early = phase == "shutdown" and before != "stopping"
+        setattr(self.seen, phase, Answer(answer, "serving" if early else phase))
         if answer == "complete" and phase == "startup":
-            self.mark("serving")
             self.provided = {**(self.live or {})}
-            self.seen.variables = _variables(self.context)
+            self.seen.facts += _variables(self.context)
             for key in self.live or ():
                 if not isinstance(key, str):
                     self._break("state-keys-text", fact("key-at-startup", key=short_repr(key)))
@@ -451,11 +403,11 @@ class Call:
         seen = self.seen
         if seen.ended or self.over:
             return
-        seen.ended, self.state, self.raised = how, "gone", error
+        seen.ended, self.state = how, "gone"
         if error is not None:
             seen.error = described(error)
             if isinstance(error, NoApplication):
-                seen.obstacle = fact("no-application", value=str(error))
+                seen.blocker = fact("no-application", value=str(error))
             first = next(chain(error))
             modules = [_module(frame) for frame, _ in traceback.walk_tb(first.__traceback__)]
             actors = [*filter(None, modules)]
@@ -463,35 +415,35 @@ class Call:
             is_inner = first is not error or len(actors) > 1
             seen.refuses = is_inner and modules[-1:] == actors[-1:] and "scope" in _code(first)
         if not self.is_late():
-            seen.startup = seen.startup or how
-            if seen.startup == "complete":
-                seen.shutdown = seen.shutdown or (how if self.got_shutdown else f"{how} early")
+            seen.settle(how, stopping=self.got_shutdown)
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":
             is_drawn = seen.error and SendRefused.__name__ in seen.error.kinds  # as the refusal
             text = seen.error.text if seen.error and not is_drawn else ""
-            self.note("raised", type(error).__name__, text)
+            self.note("raised", type(error).__name__, text, ids=dict(_parts(error)))
         self._change()
 
     def is_late(self) -> bool:
         """Tell whether the time is over for what the script waits for."""
         return bool(self.deadline) and time.monotonic() > self.deadline
 
-    def note(self, kind: trace.Kind, type_: str = "", detail: Any = "") -> None:
-        """Write down what happened, for the diagram, and publish it."""
-        seconds = round(time.monotonic() - self.began, 3)
-        self.seen.entries.append(trace.Entry(seconds, kind, type_, detail))
+    def note(self, kind: str, type_: str = "", text: str = "", **more: Any) -> None:
+        """Write down what happened, and publish it."""
+        self.seen.lines.append(Line(time.monotonic(), kind, type_, text, **more))
         self.watch.publish(self.seen)
-
-    def mark(self, what: str) -> None:
-        """Note what begins now."""
-        self.seen.marks.append((time.monotonic(), what))
 
     def _change(self) -> None:
         """Wake all that wait for a change."""
         self.changed.set()
         self.changed = self.loop.event()
+
+
+def _parts(error: object, name: str = "") -> Iterator[tuple[str, int]]:
+    """Yield which exception it is, and which ones a group has."""
+    yield name, id(error)
+    for number, each in enumerate(getattr(error, "exceptions", ())):
+        yield from _parts(each, f"{name}.{number}")
 
 
 _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
@@ -563,8 +515,8 @@ _STEPS: Mapping[str, Callable[[Call, Action], Awaitable[bool]]] = {
 }
 _REACHED: Mapping[str, Callable[[Call], bool]] = {  # by the word after `await`
     "received": lambda call: call.seen.received or bool(call.seen.ended),
-    "startup": lambda call: bool(call.seen.startup),
-    "shutdown": lambda call: bool(call.seen.shutdown or call.seen.ended),
+    "startup": lambda call: bool(call.seen.startup.how),
+    "shutdown": lambda call: bool(call.seen.shutdown.how or call.seen.ended),
     "reaction": lambda call: (
         bool(call.seen.ended) or (not call.inbox and (call.acted or call.idle))
     ),

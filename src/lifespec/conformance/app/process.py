@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
+from lifespec.conformance.app.log import Observation
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
-from lifespec.conformance.app.play import Call, Seen, Watch, play
+from lifespec.conformance.app.play import Call, Watch, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory
@@ -45,7 +46,7 @@ class Result(NamedTuple):
     """What came of a case: its name, what was seen in its last call, and how long it took."""
 
     case: str
-    seen: Seen
+    seen: Observation
     seconds: float
 
 
@@ -176,7 +177,7 @@ class _Process:
     """The process of a case, as seen from the one that has started it."""
 
     def __init__(self, job: Job, name: str, method: str) -> None:
-        self.name, self.seen, self.stack = name, Seen(), _stack_file()
+        self.name, self.seen, self.stack = name, Observation(), _stack_file()
         context: Any = multiprocessing.get_context(method)
         self.pipe, other_end = context.Pipe(duplex=False)
         self.process = context.Process(target=_work, args=(job, name, other_end, self.stack.name))
@@ -209,7 +210,7 @@ class _Process:
         """End the process, and return what was seen."""
         code = self.process.exitcode
         if self.seen.complete:
-            self.seen.lingers = code is None
+            self.seen.process_stays = code is None
         else:
             self.seconds = time.monotonic() - self.began
             self._interrupted(code)
@@ -225,14 +226,10 @@ class _Process:
         else:
             frames, answer = stacks.of_dump(stack, author.PACKAGE), "hung"
             seen.stack = tuple(author.places(frames))
-            seen.doing = "starved" if stack and not frames else "blocked"
-            seen.waited = (
-                "shutdown" if seen.shutdown_sent else "serving" if seen.startup else "startup"
-            )
-        if not seen.startup:
-            seen.startup = answer
-        elif seen.startup == "complete" and not seen.shutdown:
-            seen.shutdown = answer if seen.shutdown_sent else f"{answer} early"
+            seen.activity = "starved" if stack and not frames else "blocked"
+            started = "serving" if seen.startup.how else "startup"
+            seen.awaited = "shutdown" if seen.shutdown_sent else started
+        seen.settle(answer, stopping=seen.shutdown_sent)
 
     def end(self) -> None:
         """End the process and what it has started."""
@@ -276,7 +273,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
     case = next(each for each in cases.load() if each.name == name)
     os.register_at_fork(after_in_child=pipe.close)  # the application may fork this process
 
-    def publish(seen: Seen) -> None:
+    def publish(seen: Observation) -> None:
         with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
             pipe.send(seen)
 
@@ -285,13 +282,13 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
         try:
             seen = _play(job, case, Watch(publish, arm))
         except NotFound as error:  # of middleware that does not take an application
-            seen = Seen(obstacle=error.fact)
+            seen = Observation(blocker=error.fact)
     seen.complete = True
     publish(seen)
     threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  multiprocessing would first join its children
 
 
-def _play(job: Job, case: Case, watch: Watch) -> Seen:
+def _play(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
     with origins.noting_threads():  # where it was not imported before this process was made
@@ -304,21 +301,21 @@ def _play(job: Job, case: Case, watch: Watch) -> Seen:
             watch = watch._replace(stops=passing.begin)
             with entered.running(ran), cut_off.noting():
                 call = _call(subject, job, case, watch)
-            call.seen.cut_off = [*passing.facts(complete=call.seen.shutdown == "complete")]
+            call.seen.facts += passing.facts(complete=call.seen.shutdown.how == "complete")
             del passing  # and the exceptions, which keep what they have passed
         else:
             call = _call(subject, job, case, watch)
-        open_things = waits.unclosed() if looks and call.seen.shutdown == "complete" else []
+        open_things = waits.unclosed() if looks and call.seen.shutdown.how == "complete" else []
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
-    seen.logged = [each for each in logged if each.time >= call.began]
-    seen.unrun = [*entered.never_entered(found, ran.codes)]
-    seen.given = [*ran.twice(found), *ran.lost(found, call.provided, subject)]
+    seen.logged = [each for each in logged if each.time >= seen.lines[0].time]
+    seen.facts += entered.never_entered(found, ran.codes)
+    seen.facts += [*ran.twice(found), *ran.lost(found, call.provided, subject)]
     seen.cost, seen.memory = sum(os.times()[:2]), own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
-    seen.leftovers += open_things + waits.threads(before) + waits.processes(os.getpid())
+    seen.facts += open_things + waits.threads(before) + waits.processes(os.getpid())
     return seen
 
 
@@ -335,5 +332,5 @@ def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:
         if find_spec("trio"):
             on_trio: Call = play_case(subject, case, job.spec, job.limit, Trio, watch)
             return on_trio
-        call.seen.obstacle = Fact("needs-trio-installed")
+        call.seen.blocker = Fact("needs-trio-installed")
     return call

@@ -1,0 +1,207 @@
+"""What was observed of an application in a case: a log of lines, and what was there at its end.
+
+The server of the suite notes what happens in its calls, and the application that the suite puts
+behind middleware notes what happens there.  What a report says follows from these lines.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple, get_args
+
+from lifespec.diagnosis.fact import Error, Fact, Place
+from lifespec.diagnosis.logged import Logged
+from lifespec.testing.trace import Entry, Kind
+
+DRAWN = get_args(Kind)  # kinds of lines that the diagram of a sequence shows
+SHUTDOWN = "lifespan.shutdown"
+MOMENTS = {  # what begins with a line of a kind and a type
+    ("sent", "lifespan.startup.complete"): "serving",
+    ("replied", ""): "serving",
+    ("offered", SHUTDOWN): "stopping",
+}
+
+
+class Line(NamedTuple):
+    """What happened: when, by the monotonic clock, its kind, and a type or the name of a class.
+
+    `text` is a message, or the text of an exception.  `why` is a fact that explains it.  `call` is
+    0 for the lifespan, and a number for each request.  `side` is whose line it is.  Of middleware,
+    `value` is an event or a scope as data, `ids` are the identities of the values of the state, or
+    of exceptions, and `state` is that of the state itself, 0 without one.
+    """
+
+    time: float
+    kind: str
+    type: str = ""
+    text: str = ""
+    why: Fact | None = None
+    call: int = 0
+    side: str = "server"
+    value: Any = None
+    ids: Mapping[str, int] = {}
+    state: int = 0
+
+
+class Answer(NamedTuple):
+    """How an application answered an event, and when.
+
+    `how` is "complete" or "failed"; "raised", "returned", "exited" or "cancelled" if its call ended
+    instead; "silent" if it received again instead of answering, "hung" if its time was over;
+    "refused" if the suite refused what it sent; "" if it has not come to that.  `when` is "scope"
+    before it received an event, "startup", "serving" before it received shutdown, or "shutdown".
+    """
+
+    how: str = ""
+    when: str = ""
+
+
+NONE = Answer()
+
+
+class Broken(NamedTuple):
+    """A rule that a message broke, what was sent, and whether no specification forbids it."""
+
+    rule: str
+    observed: Fact
+    open: bool
+
+
+@dataclass(slots=True)
+class Observation:
+    """All that was observed of an application in one call.
+
+    `reaction` says what came of what no application can know: how the call ended, or "sent",
+    "received" or "silent".  `awaited` is what the suite waited for when the time was over,
+    `activity` what the application did then, and `stack` where.  `error` is what the call raised,
+    `caught` what a framework had caught when it sent `failed`.  `facts` are what else its author
+    wants to know: what is left behind, tasks that failed, lifespans that were never entered.
+    `complete` is True once there is no more to see.
+    """
+
+    startup: Answer = NONE
+    shutdown: Answer = NONE
+    lines: list[Line] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    broken: list[Broken] = field(default_factory=list)
+    logged: list[Logged] = field(default_factory=list)
+    reaction: str = ""
+    ended: str = ""  # how the call ended: returned, raised, exited, cancelled
+    ended_when_cancelled: bool = True  # in time
+    awaited: str = ""
+    activity: str = ""
+    stack: tuple[Place, ...] = ()
+    error: Error | None = None
+    refuses: bool = False  # it was raised by an inner application, which refuses the scope
+    caught: Error | None = None
+    actor: str = ""  # the module of the innermost application that acted last
+    framework: str = ""  # the installed package that has this module
+    idle: bool = False  # it waits for an event
+    cost: float = 0.0  # seconds of the processor
+    memory: int = 0  # bytes that its process shares with no other
+    blocker: Fact | None = None  # why nothing can be judged
+    exited: Fact | str = ""  # how its process ended by itself
+    process_stays: bool = False  # it did not end in time
+    on_trio: bool = False
+    answerer: Fact | None = None  # the author's line that answered startup
+    complete: bool = False
+
+    @property
+    def errors(self) -> list[Error]:
+        """The exceptions that were seen, that which a framework had caught first."""
+        return [each for each in (self.caught, self.error) if each]
+
+    def of(self, *kinds: str, side: str = "server", call: int = 0) -> list[Line]:
+        """Return the lines of these kinds in a call, at one side."""
+        return [x for x in self.lines if x.kind in kinds and (x.side, x.call) == (side, call)]
+
+    def known(self, *kinds: str) -> list[Fact]:
+        """Return the facts whose kinds begin so."""
+        return [each for each in self.facts if each.kind.startswith(kinds)]
+
+    @property
+    def leftovers(self) -> list[Fact]:
+        """The tasks, threads and processes that are left behind."""
+        return self.known("task-", "unclosed", "thread-", "process-")
+
+    @property
+    def received(self) -> bool:
+        """Whether it received an event."""
+        return bool(self.of("received"))
+
+    @property
+    def sent(self) -> list[str]:
+        """The types of what it sent, refused or not."""
+        return [each.type for each in self.of("sent", "refused")]
+
+    @property
+    def refused(self) -> Fact | None:
+        """Why the first event that was refused was refused."""
+        return next((each.why for each in self.of("refused")), None)
+
+    @property
+    def message(self) -> str:
+        """The message of the last failure."""
+        found = [x.text for x in self.of("sent", "refused") if x.type.endswith(".failed")]
+        return found[-1] if found else ""
+
+    @property
+    def shutdown_sent(self) -> bool:
+        """Whether lifespan.shutdown was sent to it."""
+        return any(each.type == SHUTDOWN for each in self.of("offered"))
+
+    @property
+    def has_state(self) -> bool:
+        """Whether the state had keys at the end."""
+        return any(each.type for each in self.of("over"))
+
+    def seconds(self, phase: str) -> float:
+        """Return how long its answer took."""
+        asked = self.of("called") if phase == "startup" else self.of("offered")
+        ends = [x.time for x in self.of("sent") if x.type.startswith(f"lifespan.{phase}.")]
+        return ends[0] - asked[-1].time if asked and ends else 0.0
+
+    def moment(self, time: float) -> str:
+        """Return in which of its moments a time is: starting, serving, request or stopping."""
+        now = "starting"
+        for each in self.lines:
+            if each.time <= time:
+                began = "request" if each.kind == "called" and each.call else ""
+                now = began or MOMENTS.get((each.kind, each.type), now)
+        return now
+
+    def settle(self, how: str, *, stopping: bool) -> None:
+        """Note that no other answer comes; `stopping` says whether shutdown is to be answered."""
+        if not self.startup.how:
+            on_scope = how in ("raised", "returned") and not self.received
+            self.startup = Answer(how, "scope" if on_scope else "startup")
+        elif self.startup.how == "complete" and not self.shutdown.how:
+            self.shutdown = Answer(how, "shutdown" if stopping else "serving")
+
+    @property
+    def entries(self) -> Iterator[Entry]:
+        """The message sequence, with the requests meanwhile."""
+        for each in self.lines:
+            if each.kind in DRAWN and each.side == "server":
+                seconds = round(each.time - self.lines[0].time, 3)
+                detail: Any = each.why or each.text
+                yield Entry(seconds, each.kind, each.type, detail)  # type: ignore[arg-type]
+
+
+# ---- the log of middleware ----------------------------------------------------------------------
+
+
+def plain(value: Any) -> Any:
+    """Return a value as data; of an object that is none, which one it is."""
+    if isinstance(value, dict | MappingProxyType):
+        return {str(key): plain(each) for key, each in value.items()}
+    if type(value) in (list, tuple):
+        return [type(value).__name__, *map(plain, value)]
+    is_data = type(value) in (str, bytes, bool, int, float, type(None))
+    return value if is_data else f"{type(value).__name__} {id(value)}"
+
+
+def of_state(state: Any) -> dict[str, Any]:
+    """Return which state it is, and which values it has, as parts of a line."""
+    ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
+    return {"state": 0 if state is None else id(state), "ids": ids}
