@@ -200,14 +200,6 @@ def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
     assert checks.pop() == {**common, **given, "timeout": 10.0, "workers": "-w 2"}
 
 
-def test_a_check_on_windows_is_refused_with_a_sentence(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(commands, "WINDOWS", True)
-    assert ended("check", "app", "shop:app") == 2
-    assert capfd.readouterr().err.startswith("lifespec: a check needs the processes and signals of")
-
-
 def test_a_report_in_files_is_english(checks: list[dict[str, Any]], tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("older")
     files = ["--json", str(tmp_path / "a.json"), "--junit", str(tmp_path / "a.xml")]

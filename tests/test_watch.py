@@ -337,14 +337,6 @@ def test_a_process_that_runs_already_is_looked_into(
     assert "process 1 cannot be looked into: not permitted" in capsys.readouterr().err
 
 
-def test_windows_is_told_that_it_cannot(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(commands, "WINDOWS", True)
-    assert cli.main(["watch", "--language", "en", "--", "true"]) == 2
-    assert "Linux or macOS" in capsys.readouterr().err
-
-
 def test_a_clean_up_that_was_cut_off_is_told_once(state: watch.Watch, said: list[Fact]) -> None:
     found = process_of(state, 2**22 + 1, CALLED, STARTED)
     state.look()

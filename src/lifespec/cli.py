@@ -4,13 +4,12 @@ An interpreter for the application is begun first, and each command imports what
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from lifespec.conformance.processes import leaving_none
+from lifespec.conformance.processes import FORKS, leaving_none
 
 SUBJECTS = {
     "app": "check an application",
@@ -84,7 +83,7 @@ def _add(group: Any, name: str, says: str, epilog: str | None = None, **defaults
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     words = [*(sys.argv[1:] if argv is None else argv)]
-    checks = words[:1] == ["check"] and os.name != "nt"
+    checks = words[:1] == ["check"] and FORKS
     begin = words[1:2] in (["app"], ["middleware"])
     with leaving_none(begin=begin) if checks else nullcontext():
         parsed = _parser().parse_args(words)

@@ -22,7 +22,7 @@ from lifespec import conformance
 from lifespec.conformance import cases, explain
 from lifespec.conformance.export import as_json, as_junit
 from lifespec.conformance.finding import Finding, Unchecked, Verdict, known_rule
-from lifespec.conformance.processes import SIGNALLED
+from lifespec.conformance.processes import FORKS, SIGNALLED
 from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import NEWEST, rules
 from lifespec.conformance.words import FOLDERS, WIDTH, Words, base, language, site, wrapped
@@ -37,7 +37,6 @@ COPIES = {
     "validate": "the validator and the rules of all specifications",
     "messages": "types of scopes and events",
 }
-WINDOWS = os.name == "nt"
 OPTIONS = ("spec", "strict", "only", "ignore", "timeout", "on_case", "on_wait")  # of every check
 
 
@@ -185,7 +184,7 @@ def _print(text: str) -> int:
 
 def _check(arguments: argparse.Namespace) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
-    if WINDOWS:  # it has no fork, no sessions, and no signals to other processes
+    if not FORKS:
         raise Unchecked(fact("needs-posix"))
     words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
     with _interruptible(), _progress(_total(arguments)) as progress:
@@ -205,7 +204,7 @@ def _watch(arguments: argparse.Namespace) -> int:
     """Run a command, print what it waits for, and return its exit status."""
     from lifespec.watch import attach, watch
 
-    if WINDOWS:
+    if not FORKS:
         raise Unchecked(fact("needs-posix"))
     if bool(arguments.of) == bool(arguments.pid):
         raise Unchecked(fact("no-command"))

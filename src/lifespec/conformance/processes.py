@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+FORKS = hasattr(os, "fork")  # Windows has no fork, no sessions and no signals to other processes
 RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
 PROC, CONTAINER = "/proc", "/sys/fs/cgroup"
 POLL = 0.01  # seconds between two looks
