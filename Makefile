@@ -8,6 +8,7 @@ PYTEST = $(RUN) -m pytest -q -n auto --dist worksteal
 MEASURE = PYTHONPATH=src:tests $(RUN) tests/measure
 WITH_MUTMUT = PYTHONPATH=$$(echo build/mutation/lib/*/site-packages) $(RUN)
 ROW = $(if $(ONLY),"$(ONLY)")
+SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)  # the make of macOS has none
 SRC_TESTS = $(wildcard tests/test_*.py $(foreach room,conformance diagnosis limits mutants testing,tests/$(room)/test_*.py))
 PYODIDE = pyodide-314.0.7
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
@@ -18,7 +19,7 @@ help:  ## list the commands
 	@sed -n 's/^\([a-z]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
 docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/index.html
-	@$(MAKE) --silent --no-print-directory --jobs=2 --output-sync=target build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
+	@$(MAKE) --silent --no-print-directory --jobs=2 $(SYNC) build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
 	@cp docs/_root/index.html site; sed 's|href="./"|href="$(or $(LIFESPEC_BASE_URL:/=),.)/"|' docs/_root/404.html >site/404.html
 	@touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
 	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package site/live)
@@ -46,7 +47,7 @@ types: .venv/complete
 	@$(RUN) -m mypy
 coverage: .venv/complete  # under -O; they reach every line and branch of src without the help of pages
 	@PYTHONOPTIMIZE=1 $(PYTEST) -p no:cacheprovider -m "not slow" --cov --cov-fail-under=100 $(SRC_TESTS)
-slow: $(if $(shell command -v npm),live,docs)
+slow: $(if $(shell command -v npm 2>/dev/null),live,docs)
 	@$(PYTEST) -m slow
 pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(filter-out tests/mutants/%,$(SRC_TESTS))

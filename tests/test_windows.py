@@ -22,7 +22,7 @@ sys.modules |= dict.fromkeys(["fcntl", "pwd", "pty", "resource", "termios"])
 APP = """
 from lifespec import with_lifespan
 
-app = with_lifespan(None, lambda app: Pool())
+app = with_lifespan(print, lambda app: Pool())
 
 class Pool:
     async def __aenter__(self):
@@ -61,6 +61,6 @@ def test_what_windows_lacks_is_not_missed(
     command, there = [sys.executable, "-c", LACKS + program], os.environ | {"LC_ALL": "C"}
     call: Any = {"cwd": tmp_path, "env": there, "capture_output": True, "text": True}
     done = subprocess.run(command, timeout=60, **call)
-    assert done.returncode == status, done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     assert says in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

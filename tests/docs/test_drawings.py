@@ -58,11 +58,11 @@ def test_a_picture_fits_its_frame_and_a_phone(name: str, translate: Callable[[st
         assert a[3] <= b[1] or b[3] <= a[1] or a[4] <= b[2] or b[4] <= a[2], (a, b)
 
 
-def test_each_step_that_breaks_no_rule_is_drawn() -> None:
+def test_each_change_of_state_that_breaks_no_rule_is_drawn() -> None:
     svg, _caption = PICTURES["states"](str)
     steps = {
         (state, step.to) for state, row in TRANSITIONS.items() for step in row.values()
-        if not step.rule
+        if not step.rule and step.to != state
     }  # fmt: skip
     assert {tuple(each.split()) for each in re.findall(r'data-step="(.*?)"', svg)} == steps
 

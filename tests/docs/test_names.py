@@ -66,7 +66,19 @@ def unknown(page: str) -> set[str]:
     return names - own - known()
 
 
+def lines(page: str, name: str) -> list[int]:
+    """Return the lines in which a literal of a page has a name."""
+    found = LITERAL.finditer(page)
+    return [page.count("\n", 0, each.start()) + 1 for each in found if name in words(each[2])]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_each_name_of_a_page_exists(page: Path) -> None:
-    found = unknown(page.read_text("utf-8"))
-    assert not found, f"{page.relative_to(ROOT)}: correct {found}, or give a reason in EXCEPTIONS"
+    text = page.read_text("utf-8")
+    found = [
+        f"{page.relative_to(ROOT)}:{line}: no source has {name!r}"
+        for name in sorted(unknown(text))
+        for line in lines(text, name)
+    ]
+    says = f"Correct these, or give a reason in EXCEPTIONS of tests/docs/{THIS}:"
+    assert not found, "\n".join([says, *found])

@@ -84,8 +84,8 @@ def test_the_check_names_what_waits_and_writes_nothing(
     capsys.readouterr()
     assert translate.main() == 1
     assert capsys.readouterr().out.splitlines()[:3] == [
-        f"{CATALOGS}/one.po: waits for a translation: It is new",
-        f"{CATALOGS}/one.po: is not needed any more: It goes",
+        f"{CATALOGS}/one.po: translate: It is new",
+        f"{CATALOGS}/one.po:22: is not needed: It goes",
         f"{CATALOGS}/gone.po: has no page any more",
     ]
     monkeypatch.setattr(sys, "argv", ["translate.py"])

@@ -168,12 +168,12 @@ def _other_words(prose: str, other: str) -> Iterator[str]:
 def test_a_translation_says_what_the_english_does(file: Path) -> None:
     """What waits for a translation is not looked at: CI names it, and a release refuses it."""
     found = [
-        f"{file.name}: {fault}: {entry.string}"
+        f"{file.relative_to(ROOT)}:{entry.lineno}: {fault}: {entry.string}"
         for entry in read_po(io.StringIO(file.read_text("utf-8")))
         if entry.id and entry.string and not entry.fuzzy
         for fault in faults(entry.id, entry.string)
     ]
-    assert found == []
+    assert not found, "\n".join(["Correct these lines, then: make translate", *found])
 
 
 @pytest.mark.parametrize(

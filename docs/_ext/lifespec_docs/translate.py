@@ -101,18 +101,21 @@ def main() -> int:
             if message.fuzzy and any(each in template for each in message.previous_id):
                 message.string, message.flags = "", set()  # new, and only similar to another one
             message.previous_id = []
-        waiting = [m.id for m in catalog if m.id and (m.fuzzy or not "".join(m.string or ""))]
-        faults += [f"{path}: waits for a translation: {each}" for each in waiting]
-        faults += [f"{path}: is not needed any more: {each}" for each in catalog.obsolete]
         if not check:
             with path.open("wb") as file:
                 file.write(HEADER.encode())
                 write_po(file, catalog, width=0, omit_header=True, ignore_obsolete=True)
+        lines = {each.id: f":{each.lineno}" for each in (read(path) if path.exists() else ())}
+        waiting = [m.id for m in catalog if m.id and (m.fuzzy or not "".join(m.string or ""))]
+        faults += [f"{path}{lines.get(each, '')}: translate: {each}" for each in waiting]
+        faults += [f"{path}{lines.get(each, '')}: is not needed: {each}" for each in catalog.obsolete]
     for path in old.keys() - {BY_HAND}:
         faults.append(f"{path}: has no page any more")
         if not check:
             path.unlink()
     sys.stdout.writelines(f"{fault}\n" for fault in faults)
+    if check and faults:
+        sys.stdout.write("Run make translate, then write what is missing into these files.\n")
     return int(check and bool(faults))
 
 

@@ -61,7 +61,7 @@ def states(translate: Translate) -> tuple[str, str]:
 
 
 def drawn(transitions: Mapping[Any, Mapping[str, Step]], translate: Translate) -> str:
-    """Draw every transition that breaks no rule; raise ValueError for one without a place."""
+    """Draw each change of state that breaks no rule; raise ValueError for one without a place."""
     drawing = Drawing(360, 540)
     for state in transitions:
         if state not in PLACES:
@@ -85,11 +85,11 @@ def drawn(transitions: Mapping[Any, Mapping[str, Step]], translate: Translate) -
 
 
 def _edges(transitions: Mapping[Any, Mapping[str, Step]]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return by pair of states the triggers that lead from one to the other and break no rule."""
+    """Return by pair of states the triggers that lead from one to another one and break no rule."""
     edges: dict[tuple[str, str], tuple[str, ...]] = {}
     for state, row in transitions.items():
         for trigger, step in row.items():
-            if not step.rule:
+            if not step.rule and step.to != state:
                 edges[state, step.to] = (*edges.get((state, step.to), ()), trigger)
     return edges
 
