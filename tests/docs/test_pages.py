@@ -20,6 +20,7 @@ from lifespec_docs.blocks import joined, programs
 from lifespec_docs.facts import facts
 from lifespec_docs.tables import environment
 from lifespec_docs.views import tables
+from lifespec_docs.views.records import key, read
 from lifespec_docs.views.subjects import KEYS, page_name
 from lifespec_pages.block import TRACEBACK
 from lifespec_pages.page import blocks
@@ -106,6 +107,25 @@ def test_a_report_names_a_page_by_its_title() -> None:
         assert translator("zh")(title) == f"《{entry.string}》"
 
 
+SHAPES = re.compile(r"[\w.-]+/[\w.-]+(/(issues|pull)/\d+|/(blob|tree)/[0-9a-f]{40}/.+)?")
+GITHUB = re.compile(r"https://github\.com/([^)\s>#\"`]*)")
+ISSUE = re.compile(r"\[([\w.-]+)#(\d+)\]\(https://github\.com/([^)#]*)")
+
+
+def test_a_link_to_an_issue_has_the_address_that_its_text_says() -> None:
+    wrong = []
+    for page in [*DOCS.rglob("*.md"), ROOT / "README.md"]:
+        for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
+            place = f"{page.relative_to(ROOT)}:{number}"
+            found = [each.rstrip("/.,") for each in GITHUB.findall(line)]
+            wrong += [f"{place}: {each}" for each in found if not SHAPES.fullmatch(each)]
+            for name, issue, address in ISSUE.findall(line):
+                _owner, project, *_, last = address.split("/")
+                if (name.lower(), issue) != (project.lower(), last):
+                    wrong.append(f"{place}: {name}#{issue} leads to {address}")
+    assert not wrong, "\n".join(["Correct these links:", *wrong])
+
+
 # -- facts --
 
 FACTS = facts(", ")
@@ -133,6 +153,13 @@ def test_a_fact_is_what_the_code_and_the_records_have() -> None:
 # -- frameworks and hosts --
 
 
+def test_each_measured_server_has_a_section_on_the_page_of_its_host() -> None:
+    pages = "".join(each.read_text("utf-8") for each in (DOCS / "hosts").glob("*.md"))
+    labels = [f"(subject-servers-{key(each['name'])})=" for each in read("servers")["subjects"]]
+    lacks = [f"docs/hosts: a page has to have {each}" for each in labels if each not in pages]
+    assert not lacks, "\n".join(lacks)
+
+
 def names(record: str) -> set[str]:
     rows = json.loads((DOCS / "matrix" / f"{record}.json").read_text("utf-8"))["subjects"]
     return {row[KEYS[record]] for row in rows}
@@ -141,7 +168,19 @@ def names(record: str) -> set[str]:
 @pytest.mark.parametrize("record", KEYS)
 def test_each_name_has_its_page_and_each_answer_its_words(record: str) -> None:
     """A page that is missing is a dead link, and one that is left over cannot be drawn."""
-    assert {each.stem for each in (DOCS / record).glob("*.md")} == {*map(page_name, names(record))}
+    pages = {each.stem: each.read_text("utf-8") for each in (DOCS / record).glob("*.md")}
+    wanted = {page_name(name): f"({KEYS[record]}-{page_name(name)})=" for name in names(record)}
+    lacks = [f"{name}.md: write it, with {wanted[name]}" for name in wanted.keys() - pages.keys()]
+    lacks += [
+        f"{name}.md: add {label}"
+        for name, label in wanted.items()
+        if name in pages and label not in pages[name]
+    ]
+    lacks += [
+        f"{name}.md: tests/measure/{record}.toml has no row of it, or it is not measured"
+        for name in pages.keys() - wanted.keys()
+    ]
+    assert not lacks, "\n".join(f"docs/{record}/{each}" for each in sorted(lacks))
     draw = environment(gettext.NullTranslations()).get_template("profile.md").render
     for name in names(record):
         assert name in draw(tables()["profile"](record, name))

@@ -1,5 +1,6 @@
 """The pytest plugin that runs the blocks of the pages, on pages of its own."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -163,6 +164,10 @@ def test_new_outputs_are_written_and_checks_are_not(
     result = run(page, "--update", *options)
     result.assert_outcomes(passed=3, failed=2)
     assert "page.md: 4 new outputs were written" in output_of(result)
+    assert "Left to you" in output_of(result)
+    lines = [page[: page.index(each)].count("\n") + 1 for each in ("raise", "assert")]
+    found = re.findall(r"^docs/page.md:(\d+)$", output_of(result), re.MULTILINE)
+    assert [*map(int, found)] == lines
     text = (pytester.path / "docs" / "page.md").read_text()
     assert text == (
         python("print(1)\nprint()\nprint(2)", "1\n\n2")

@@ -8,7 +8,7 @@ With --check nothing is written; the status is 1 if a message waits or is no lon
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -83,6 +83,13 @@ def templates() -> dict[Path, Catalog]:
     return found
 
 
+def _placed(path: Path, messages: Iterable[Any], what: str) -> list[str]:
+    """Return what is to be done with messages of a catalog, each with its line if it has one."""
+    lines: dict[object, str]
+    lines = {each.id: f":{each.lineno}" for each in (read(path) if path.exists() else ())}
+    return [f"{path}{lines.get(each, '')}: {what}: {each}" for each in messages]
+
+
 def main() -> int:
     """Renew the catalogs, or check them; return the exit status."""
     check = "--check" in sys.argv
@@ -105,10 +112,9 @@ def main() -> int:
             with path.open("wb") as file:
                 file.write(HEADER.encode())
                 write_po(file, catalog, width=0, omit_header=True, ignore_obsolete=True)
-        lines = {each.id: f":{each.lineno}" for each in (read(path) if path.exists() else ())}
         waiting = [m.id for m in catalog if m.id and (m.fuzzy or not "".join(m.string or ""))]
-        faults += [f"{path}{lines.get(each, '')}: translate: {each}" for each in waiting]
-        faults += [f"{path}{lines.get(each, '')}: is not needed: {each}" for each in catalog.obsolete]
+        faults += _placed(path, waiting, "translate")
+        faults += _placed(path, catalog.obsolete, "is not needed")
     for path in old.keys() - {BY_HAND}:
         faults.append(f"{path}: has no page any more")
         if not check:

@@ -117,6 +117,8 @@ class BlockItem(pytest.Item):
         if not isinstance(failure, BlockFailed):
             return super().repr_failure(excinfo, style)
         lines, cause = [str(failure)], failure.__cause__
+        if isinstance(failure, OutputDiffers):
+            lines.append(f"To write this into the page: pytest {self.block.page} --update")
         if isinstance(cause, CheckFailed):
             cause = cause.__cause__
         above = self.parent.raised_above(self.number)
@@ -152,9 +154,12 @@ class Updates:
 
     def __init__(self) -> None:
         self.pages: dict[str, list[Edit]] = {}
+        self.failed: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the edits of a block, whichever process ran it."""
+        """Note the edits of a block, whichever process ran it, and the blocks that fail."""
+        if report.failed:
+            self.failed.append(report.nodeid.replace("::", ":"))
         if report.when == "call":
             for name, value in report.user_properties:
                 if name == NEW_OUTPUT:
@@ -170,9 +175,13 @@ class Updates:
             Path(page).write_text("\n".join(lines), encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Name the pages that were changed."""
+        """Name the pages that were changed, and what is left to their author."""
         for page, edits in self.pages.items():
             terminalreporter.write_line(f"{page}: {len(edits)} new outputs were written")
+        if self.failed:
+            terminalreporter.write_line("Left to you, the statement or the check below it:")
+        for place in self.failed:
+            terminalreporter.write_line(place)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
