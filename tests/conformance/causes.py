@@ -718,6 +718,18 @@ app = Starlette(lifespan=life)
 """,
         (),
     ),
+    "it raises after its answer": (
+        """
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+        raise OSError("too late")
+""",
+        (),
+    ),
     "a second start fails": (
         """
 ready = None
@@ -795,11 +807,19 @@ import logging, socket
 class Session:
     closed = False
     def __del__(self): ...
-Session.__module__ = "anyio"  # as a library has it
+class Client:
+    is_closed = False
+    def aclose(self): ...
+class Broken(Client):
+    @property
+    def is_closed(self):
+        raise OSError
+for each in Session, Client, Broken:
+    each.__module__ = "anyio"  # as a library has it
 exec('def warns(): logging.getLogger("bus").warning("the consumer was not closed")')
 @asynccontextmanager
 async def life(app):
-    app.state.session = Session()
+    app.state.session, app.state.clients = Session(), [Client(), Broken()]
     warns()
     yield
     logging.getLogger("shop").warning("the shop was not closed")
@@ -807,6 +827,7 @@ async def life(app):
 app = Starlette(lifespan=life)
 """,
         (
+            "a Client of anyio that is not closed.",
             "a Session of anyio that is not closed. Close it in the clean-up.",
             "while starting: WARNING bus: the consumer was not closed",
             "while stopping: WARNING ResourceWarning: unclosed <socket.socket",

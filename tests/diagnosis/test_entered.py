@@ -12,6 +12,7 @@ import pytest
 from starlette.routing import Router
 
 from lifespec.diagnosis import entered
+from lifespec.diagnosis.fact import Place
 
 PRELUDE = """\
 from contextlib import asynccontextmanager
@@ -150,12 +151,14 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
 ) -> None:
     folder = tmp_path / "site-packages" / "mcp"
     folder.mkdir(parents=True)
-    (folder / "server.py").write_text("async def run(app):\n    yield\n")
+    (folder / "server.py").write_text("async def run(app):\n    go()\n    yield\ndef go(): ...\n")
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
     found = [x for x in entered.find([router, default]) if x.receiver == "Router of mcp"]
     assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
+    assert [each.kind for each in entered.never_entered(found, set())] == ["never-ran"]
+    assert [*entered.never_entered(found, {namespace["go"].__code__})] == []  # without `run`
     assert not [each for each in entered.find(default) if each.receiver == "Router of mcp"]
     monkeypatch.delitem(sys.modules, "starlette.routing")
     assert not [each for each in entered.find(router) if each.receiver == "Router of mcp"]
@@ -192,6 +195,17 @@ def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
     assert {str(each.by).split("`")[1] for each in ran.entrances} == {here.f_code.co_name}
     assert [value for _, value in ran.values] == [{"pool": 1}] * 3
     assert entered._runs(here)
+    code = pool(1).gen.ag_code
+    given = entered.Registered(
+        "pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True
+    )
+    assert [each.kind for each in ran.twice([given])] == ["entered-twice"]
+    assert [*ran.twice([])] == [*ran.lost([], {}, None)] == []
+    assert [*ran.lost([given], {"other": 1}, None)] == [*ran.lost([given], {"pool": 2}, None)] == []
+    ran.values[:] = [(each.manager, {"pool": object()}) for each in ran.entrances]
+    assert {each.kind for each in ran.lost([given], {}, None)} == {"state-dropped"}
+    ran.entrances[:] = [each._replace(by="") for each in ran.entrances]
+    assert {each.kind for each in ran.lost([given], {}, None)} == {"state-unseen"}
 
 
 @pytest.mark.parametrize(("module", "says"), [("starlette.x", ""), ("anyio.x", "anyio")])

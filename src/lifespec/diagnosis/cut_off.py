@@ -4,6 +4,7 @@ A trace function notes the exceptions, from the moment on at which the applicati
 """
 
 import ast
+import inspect
 import linecache
 import re
 import sys
@@ -19,6 +20,7 @@ from lifespec.diagnosis.fact import Fact, Place, fact
 
 NO_FAILURES = (StopIteration, StopAsyncIteration, GeneratorExit)
 CANCELLED = ("CancelledError", "Cancelled")  # of asyncio and trio
+ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 BY_SCOPE = ("Cancelled via cancel scope", "Cancelled by cancel scope")  # anyio says
 CAUGHT = re.compile(r"CancelledError|BaseException|[cC]ancelled|^$")
 LIMITED = re.compile(r"shield|_after\(|timeout")
@@ -82,7 +84,8 @@ class Passing:
         for error, steps in self.found.values():
             inside = [each for each in steps if each.called]
             last = min(inside or steps, key=lambda each: each.depth)  # which has caught it
-            own = [each for each in steps if is_own(each.code.co_filename)]
+            theirs = [each for each in steps if each.code is not self.root]
+            own = [each for each in theirs if is_own(each.code.co_filename)]
             is_cancelled = type(error).__name__ in CANCELLED
             by_scope = [*filter(None, (_by_scope(each, error) for each in own))][:1]
             if is_cancelled and by_scope:
@@ -90,7 +93,11 @@ class Passing:
             elif is_cancelled and last in own and last.called:
                 yield from _block(last)
             elif last not in own and (called := [each for each in own if each.called]):
-                yield from _left(error, called, complete=complete)
+                if not complete:
+                    yield from _left_out(called)
+                elif last.code is not self.root and called[-1].code.co_flags & ASYNCHRONOUS:
+                    place = called[-1].place.fact()
+                    yield fact("cut-off-error", place=place, error=described(error).fact())
 
 
 @contextmanager
@@ -148,15 +155,11 @@ def _catches(owner: Any) -> bool:
     return any("suppress(" in each and CAUGHT.search(each) for each in texts)
 
 
-def _left(error: BaseException, steps: list[Step], *, complete: bool) -> Iterator[Fact]:
-    """Yield that an exception left the author's code and was lost, or what it has skipped there."""
-    outermost = steps[-1]
-    if complete and outermost.code.co_flags & (0x80 | 0x200):  # a coroutine, a generator of `async`
-        yield fact("cut-off-error", place=outermost.place.fact(), error=described(error).fact())
-    elif not complete:
-        for step in steps:
-            rest = (each.statements[each.at + 1 :] for each in reversed(_blocks(step)))
-            yield from _skipped("left-out", step, [*chain(*rest)])
+def _left_out(steps: list[Step]) -> Iterator[Fact]:
+    """Yield what an exception that left the author's code has skipped there."""
+    for step in steps:
+        rest = (each.statements[each.at + 1 :] for each in reversed(_blocks(step)))
+        yield from _skipped("left-out", step, [*chain(*rest)])
 
 
 def _skipped(kind: str, step: Step, statements: list[ast.stmt]) -> Iterator[Fact]:

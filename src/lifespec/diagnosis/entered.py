@@ -233,8 +233,16 @@ def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> I
             kind = type(each.value).__name__
             wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
             yield fact(wrong, name=each.name, type=kind, **parts)
-        elif each.code not in ran:
+        elif each.code not in ran and not _ran_otherwise(each.code, ran):
             yield fact(each.kind, **parts)
+
+
+def _ran_otherwise(code: CodeType, ran: Collection[CodeType]) -> bool:
+    """Tell whether a library has run the functions that its lifespan calls without it."""
+    if is_own(code.co_filename):
+        return False
+    inner = (each for each in ran if each.co_filename == code.co_filename)
+    return any(each.co_name in code.co_names for each in inner)
 
 
 class Entrance(NamedTuple):

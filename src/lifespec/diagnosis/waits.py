@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
 from lifespec.diagnosis.alive import children, holds
@@ -18,6 +19,7 @@ from lifespec.diagnosis.origins import task_name, thread_name
 
 ENDING = 0.5  # seconds that threads and processes have to end
 POLL = 0.05
+_CLOSED = (("closed", "__del__"), ("is_closed", "aclose"))  # says it, and what complains or closes
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a server
 
 
@@ -58,19 +60,24 @@ def processes(pid: int) -> list[Fact]:
 
 
 def unclosed() -> list[Fact]:
-    """Return the objects of libraries that are open, and that complain of it in `__del__`.
+    """Return the objects of libraries that are open and that one has to close.
 
     Those from before a process was forked are left out.
     """
-    known: dict[type, str] = {}
+    known: dict[type, tuple[str, str]] = {}
     found: list[Fact] = []
     for each in gc.get_objects():
         kind = type(each)
         if kind not in known:
-            complains = hasattr(kind, "__del__") and hasattr(kind, "closed")
-            known[kind] = library(kind.__module__) if complains else ""
-        if known[kind] and each.closed is False:
-            found.append(fact("unclosed", name=kind.__name__, package=known[kind]))
+            pairs = (("closed", "__del__"), ("is_closed", "aclose"))
+            names = [
+                name for name, method in pairs if hasattr(kind, name) and hasattr(kind, method)
+            ]
+            known[kind] = (library(str(kind.__module__)), names[0]) if names else ("", "")
+        package, name = known[kind]
+        with suppress(Exception):  # a property is code of its library
+            if package and getattr(each, name) is False:
+                found.append(fact("unclosed", name=kind.__name__, package=package))
     return sorted(dict.fromkeys(found), key=str)
 
 
