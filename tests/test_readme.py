@@ -26,7 +26,7 @@ def line(subject: dict[str, Any]) -> str:
 def test_readme_has_a_line_for_each_server() -> None:
     record = json.loads((ROOT / "docs/matrix/servers.json").read_text("utf-8"))
     lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    wanted = [*map(line, record["subjects"])]
+    wanted = sorted(map(line, record["subjects"]))  # two that are added seldom stand side by side
     says = "README.md: write these lines, as docs/matrix/servers.json has them now:"
     assert [text for text in lines if RESULT.match(text)] == wanted, "\n".join([says, *wanted])
 

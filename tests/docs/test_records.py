@@ -1,6 +1,8 @@
 """Records: what is kept when a row is measured, and that answers follow from what was observed."""
 
 import json
+import subprocess
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +34,39 @@ def test_a_row_measured_alone_leaves_the_dates_of_the_others(
         "a": "Monday",
         "b": "Tuesday",
     }
+
+
+def test_branches_that_each_add_a_row_merge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def git(*words: str, status: int = 0) -> None:
+        who = "-c", "user.name=a", "-c", "user.email=a@example.org"
+        assert subprocess.run(["git", *who, *words], timeout=60).returncode == status
+
+    def commit(branch: str, *rows: str) -> None:
+        about = {"date": "2026-11-01", "python": "3", "system": "Linux"}
+        names = [{"name": row, **about, "why": "x" * 90} for row in rows]
+        record.write_text(records.written({**about, "subjects": names}))
+        table.write_text("[rows]\n" + "".join(f'"{row}" = {{ kind = "a" }}\n' for row in rows))
+        git("add", ".")
+        git("commit", "-q", "-m", branch)
+
+    monkeypatch.chdir(tmp_path)
+    record, table = Path("hosts.json"), Path("tests/measure/hosts.toml")
+    table.parent.mkdir(parents=True)
+    git("init", "-q", "-b", "main")
+    Path(".gitattributes").write_text((ROOT / ".gitattributes").read_text())
+    commit("main", "one")
+    git("switch", "-q", "-c", "other")
+    commit("other", "one", "two")
+    git("switch", "-q", "main")
+    commit("main", "one", "three")
+    git("merge", "-q", "other", status=1)
+    records.merged("hosts.json")
+    assert [row["name"] for row in json.loads(record.read_text())["subjects"]] == [
+        *("one", "three", "two")
+    ]
+    assert {*tomllib.loads(table.read_text())["rows"]} == {"one", "two", "three"}
 
 
 ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {

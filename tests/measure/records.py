@@ -4,6 +4,10 @@
 
 ENVIRONMENT is a folder with a Python and what is measured, FILE is the record.  If rows are named,
 only they are measured; the others stay as they are, with their dates.
+
+    python tests/measure/records.py FILE
+
+puts the rows of two branches together if FILE conflicts in a merge.
 """
 
 import datetime as dt
@@ -123,6 +127,19 @@ def keep(path: Path, order: Sequence[str], rows: Iterable[Row], **about: Any) ->
         path.write_text(written({**measured, **about, "subjects": subjects}), "utf-8")
 
 
+def merged(path: str) -> None:
+    """Keep the rows of both branches of a merge in which a record conflicts: the newer of each."""
+    show = (("git", "show", f":{stage}:{path}") for stage in (2, 3))
+    record, theirs = (json.loads(subprocess.check_output(each, timeout=60)) for each in show)
+    rows = {row["name"]: row for row in record["subjects"]}
+    for row in theirs["subjects"]:
+        if row["date"] >= rows.get(row["name"], row)["date"]:
+            rows[row["name"]] = row
+    oldest = min(rows.values(), key=lambda each: str(each["date"]))
+    about = {key: oldest[key] for key in ("date", "python", "system")}
+    Path(path).write_text(written({**record, **about, "subjects": [*rows.values()]}), "utf-8")
+
+
 def written(record: Row) -> str:
     """Return a record as JSON in which each change is a line of its own."""
     head = json.dumps({**record, "subjects": 0}, indent=1, ensure_ascii=False)
@@ -146,3 +163,7 @@ def _part(value: Any) -> str:
         items = [f"{name}: {each}" for name, each in zip(items, values, strict=True)]
     lines = ",\n".join(f"    {item}" for item in items)
     return f"{whole[0]}\n{lines}\n   {whole[-1]}"
+
+
+if __name__ == "__main__":
+    merged(*sys.argv[1:])
