@@ -37,6 +37,16 @@ scrolls();
 addEventListener("resize", scrolls);
 document.addEventListener("toggle", scrolls, true); // a note that unfolds
 
+// The programs of checks stand in a file beside the page, which is loaded when one is unfolded.
+globalThis.showChecks = (programs) => {
+  document.querySelectorAll("details.check").forEach((each, at) => each.insertAdjacentHTML("beforeend", programs[at]));
+  scrolls();
+};
+document.addEventListener("toggle", ({ target: { dataset: { checks } } }) => {
+  if (!checks || document.querySelector(`script[src="${checks}"]`)) return;
+  document.body.append(Object.assign(document.createElement("script"), { src: checks }));
+}, true);
+
 // The drawers of a narrow window stand in a landmark; the keyboard goes into one, and Escape closes it.
 for (const box of document.querySelectorAll(".sidebar-toggle")) {
   const drawer = document.querySelector(box.id === "__toc" ? ".toc-drawer" : ".sidebar-drawer");

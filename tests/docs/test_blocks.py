@@ -1,9 +1,11 @@
 """What Sphinx draws of the blocks that pytest runs."""
 
+import json
 from collections.abc import Callable
 from textwrap import indent
 
 import pytest
+from bs4 import BeautifulSoup
 from samples import Sample
 
 from lifespec_docs.blocks import joined
@@ -45,7 +47,11 @@ def test_a_page_draws_its_blocks_and_runs_nothing(build: Callable[..., Sample]) 
     assert site.warnings == ""
     page, other = site.page(), site.page("command-line")
     assert [each.text for each in page.select("details.check > summary")] == ["✓"]
-    (check,) = page.select("details.check")
+    (folded,) = page.select("details.check")
+    assert folded["data-checks"] == "_checks/index.js"
+    assert [each["href"] for each in folded.select("noscript a")] == ["_sources/index.md.txt"]
+    script = site.text("_checks/index.js").removeprefix("showChecks(").removesuffix(");\n")
+    (check,) = (BeautifulSoup(each, "html.parser") for each in json.loads(script))
     assert 'assert "a" < "b"' in check.text
     assert [each["href"] for each in check.select("a")] == ["contributing.html#prove"]
     assert [each.text[:6] for each in page.select(".output")] == ["<seen>"]

@@ -29,7 +29,7 @@ from lifespec_pages.page import blocks
 # captions of docs/index.md
 GUIDES = "Get started", "Applications", "Operation", "Tests", "Servers and middleware"
 TREE = re.compile(r"```\{toctree\}\n(.*?)```", re.DOTALL)
-ENTRY = re.compile(r"^(?:.*<)?([\w-]+)>?$", re.MULTILINE)
+ENTRY = re.compile(r"^(?:.*<)?([\w/-]+)>?$", re.MULTILINE)
 PROGRAM = re.compile(
     r"^```(python|\{shown\} programs/(recipes/\w+\.py))\n.*?^```$", re.MULTILINE | re.DOTALL
 )

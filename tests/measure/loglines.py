@@ -4,15 +4,17 @@
 request, and then a signal: once SIGTERM, which supervisors send, and once SIGINT, which Ctrl-C
 sends.  Those of IN_TWO run with two workers, too.  A line is recorded if the same server does not
 log it for the program `answers`, which has no fault.  Beside them stands what it logs if an
-application of Starlette has the same fault, since that is what most readers have.
+application of Starlette has the same fault, since that is what most readers have.  A server that
+hangs is given up with the keys that people press: which of them end it?
 """
 
 import contextlib
+import os
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -28,12 +30,28 @@ SERVERS, PROGRAMS, STREAMS = ROWS["servers"], ROWS["programs"], ROWS["streams"][
 STARLETTE = {
     name: ROWS["head"]["starlette"] + program for name, program in ROWS["starlette"].items()
 }
+HANGS = {  # what a server waits for, and the program that makes it wait
+    "startup": PROGRAMS["hangs-at-startup"],
+    "requests": STREAMS,
+    "tasks": STARLETTE["works-after-response"],
+    "shutdown": PROGRAMS["hangs-at-shutdown"],
+    "threads": ROWS["threads"]["program"],
+}
+KEYS = {  # after one Ctrl-C; kill -9 goes to the process that was started alone
+    "Ctrl-C": [signal.SIGINT],
+    "Ctrl-C twice": [signal.SIGINT, signal.SIGINT],
+    "Ctrl-\\": [signal.SIGINT, signal.SIGQUIT],
+    "kill -9": [signal.SIGINT, signal.SIGKILL],
+}
 FAULTLESS = "answers"
 IN_TWO = FAULTLESS, "fails", "fails-to-stop"
 PATIENCE = 75.0  # seconds: longer than the timeout of any server
 BEFORE_TIMEOUT = 5.0  # seconds after which a server that starts gets its signal
 AFTER_REQUEST = 1.0  # seconds in which an application can crash
 AFTER_SIGNAL = 10.0
+BEFORE_KEYS = 12.0  # seconds for a startup that hangs, below any timeout of a server
+AGAIN = 3  # times that each key is tried
+AFTER_KEYS = 3.0  # seconds until the next key, and for what outlives the process that ended
 OFTEN = 5  # times that a program of IN_TWO is run which fails: its status can differ
 LOGGED = "lines", "served", "alone", "shutdown", "ended", "statuses"
 WAITED = "shutdown", "cancelled", "ended", "seconds"
@@ -56,12 +74,11 @@ WAYS = {
 }
 
 
-def run(environment: Path, server: str, source: str, way: Way, patience: float = PATIENCE) -> Row:
-    """Run one program under one server; return what it did.
-
-    `alone` is whether it ended without a signal, `ended` whether it did so in time, and `seconds`
-    the time from the signal to its end.
-    """
+@contextlib.contextmanager
+def requested(
+    environment: Path, server: str, source: str, way: Way, patience: float
+) -> Iterator[tuple[Program, Path, int]]:
+    """Run a program and send it a request; yield it, its folder and the status of the answer."""
     port = free_port()
     command = RECORDS["servers"][SERVERS[server]["row"]].command
     first, *words = command.format(app="shop:app", port=port, workers=way.workers).split()
@@ -72,6 +89,16 @@ def run(environment: Path, server: str, source: str, way: Way, patience: float =
         program = stack.enter_context(Program(words, place, PYTHONUNBUFFERED="1"))
         answered = program.request(port, patience, stack)
         time.sleep(AFTER_REQUEST)
+        yield program, place, answered
+
+
+def run(environment: Path, server: str, source: str, way: Way, patience: float = PATIENCE) -> Row:
+    """Run one program under one server; return what it did.
+
+    `alone` is whether it ended without a signal, `ended` whether it did so in time, and `seconds`
+    the time from the signal to its end.
+    """
+    with requested(environment, server, source, way, patience) as (program, place, answered):
         if not (alone := program.over):
             program.process.send_signal(way.signal)
         signalled = time.monotonic()
@@ -149,6 +176,51 @@ def waits(environment: Path, server: str) -> dict[str, Row]:
     return dict(zip(options, facts, strict=True))
 
 
+def given_up(environment: Path, server: str) -> dict[str, Row]:
+    """Return by what a server waits for: its last line if it goes on after Ctrl-C, and the keys.
+
+    A key ends it if it did so each time, and leaves a process if it did so once.
+    """
+
+    def press(each: tuple[str, str]) -> Row:
+        way, patience = Way(signal.SIGINT), BEFORE_KEYS if each[0] == "startup" else PATIENCE
+        with requested(environment, server, HANGS[each[0]], way, patience) as (program, _, _):
+            first, *rest = KEYS[each[1]]
+            os.killpg(program.process.pid, first)
+            for each_signal in rest:
+                program.wait(AFTER_KEYS)
+                if each_signal == signal.SIGKILL:
+                    program.process.kill()
+                elif in_group(program.process.pid):
+                    os.killpg(program.process.pid, each_signal)
+            ended = program.wait(AFTER_SIGNAL) is not None
+            gone = time.monotonic() + AFTER_KEYS
+            while (left := ended and in_group(program.process.pid)) and time.monotonic() < gone:
+                time.sleep(0.2)
+            return {"ended": ended, "left": left, "last": plain(program.lines)[-1:]}
+
+    wanted = [(hang, keys) for hang in HANGS for keys in KEYS]
+    found: dict[str, Row] = {hang: {"last": []} for hang in HANGS}
+    with ThreadPoolExecutor(4) as pool:
+        for (hang, keys), done in zip(wanted * AGAIN, pool.map(press, wanted * AGAIN), strict=True):
+            seen = found[hang].setdefault(keys, {"ended": True, "left": False})
+            seen["ended"] &= done["ended"]
+            seen["left"] |= done["left"]
+            if keys == "Ctrl-C" and not done["ended"]:
+                found[hang]["last"] = done["last"]
+    return found
+
+
+def in_group(group: int) -> bool:
+    """Whether a process of a group runs."""
+    for each in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of, *_ = each.read_text("utf-8").rpartition(")")[2].split()
+            if int(of) == group and state != "Z":
+                return True
+    return False
+
+
 def row(environment: Path, name: str) -> Row:
     """Return the row of a server."""
     server, port = RECORDS["servers"][SERVERS[name]["row"]], free_port()
@@ -161,6 +233,7 @@ def row(environment: Path, name: str) -> Row:
         "runs": recorded(environment, name, PROGRAMS),
         "starlette": with_starlette(environment, name),
         "waits": waits(environment, name),
+        "given up": given_up(environment, name),
     }
 
 

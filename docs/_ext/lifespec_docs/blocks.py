@@ -6,6 +6,8 @@ with programs offers them as one file, and a copy of one takes along those that 
 """
 
 import ast
+import json
+import re
 import symtable
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -26,6 +28,7 @@ from lifespec_pages.block import TRACEBACK, Block
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
 HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
+CHECK = re.compile(r'(<details class="check")(>.*?</summary>)(.*?)</details>', re.DOTALL)
 ALONE = {"check", "lifespan", "not-run", "output", "real", "shown"}  # no parts of a page's program
 
 
@@ -123,6 +126,22 @@ def offer_program(
         context["program"] = f"{up}_programs/{pagename}.py"
 
 
+def fold_checks(
+    app: Sphinx, pagename: str, _template: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Write the checks of a page into a script, which it loads when one is unfolded."""
+    found = [each[3] for each in CHECK.finditer(context.get("body", ""))] if doctree else []
+    if found:
+        file, up = f"_checks/{pagename}.js", "../" * pagename.count("/")
+        source = f"_sources/{context['sourcename']}"
+        link = rf'<noscript><a href="{up}{source}">{source}</a></noscript>'
+        folded = rf'\1 data-checks="{up}{file}"\2{link}</details>'
+        context["body"] = CHECK.sub(folded, context["body"])
+        target = Path(app.outdir, file)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(f"showChecks({json.dumps(found)});\n", encoding="utf-8")
+
+
 def programs(source: Path) -> list[Block]:
     """Return the programs of a page that are parts of one; `Lifespan` serves the others."""
     found = page.blocks(source, source.name)
@@ -178,6 +197,7 @@ def setup(app: Sphinx) -> None:
     app.add_node(summary_node, html=(visit_summary, depart_summary))
     app.connect("doctree-read", note_needs)
     app.connect("html-page-context", offer_program)
+    app.connect("html-page-context", fold_checks)
 
 
 def visit_folded(writer: HTML5Translator, node: folded_node) -> None:

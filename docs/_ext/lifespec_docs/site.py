@@ -17,8 +17,10 @@ from lifespec_docs.words import translations
 # Sphinx's name of a language: the folder of its pages, its tag, its own name
 LANGUAGES = {"en": ("en", "en", "English"), "zh_CN": ("zh-cn", "zh-CN", "中文")}
 PARENTS = {  # folders of pages that stand in no toctree, and the page that has them in a table
+    "clients": "test-clients",
     "frameworks": "framework-compatibility",
     "hosts": "host-compatibility",
+    "rules": "rules",
     "servers": "server-compatibility",
 }
 LABELS = (  # of the theme, which it does not translate
@@ -100,7 +102,7 @@ def add_context(
     """Add the variables that the templates use."""
     config, target = app.config, app.builder.get_target_uri(pagename)
     pages = alternates(target, config.site_base_url)
-    if doctree and (parent := PARENTS.get(pagename.partition("/")[0])):
+    if doctree and (parent := PARENTS.get(pagename.rpartition("/")[0])):
         context |= {"parent": link(app, pagename, parent), **siblings(app, pagename)}
     for files in ("script_files", "css_files"):
         context[files] = [each for each in context[files] if Path(each.filename).name not in UNUSED]

@@ -258,7 +258,7 @@ def test_the_page_shows_what_is_printed(name: str, tmp_path: Path) -> None:
         if name == "watch-stream":
             open_ = connected(found, "/board")
             found.process.send_signal(signal.SIGTERM)
-        hears(found, 'See "Timeouts and Ctrl-C".')
+        hears(found, 'See "Startup or shutdown hangs".')
         assert re.sub(r"\d+ s\b", "N s", said(found)) == output
         if name == "watch-stream":
             open_.close()

@@ -92,6 +92,22 @@ def open_requests() -> Row:
     return {"rows": rows}
 
 
+def hangs() -> Row:
+    """Return by what a server waits for: its last line after Ctrl-C, and the key that ends it."""
+    rows = [
+        {
+            "server": named(subject),
+            "waits": waits,
+            "last": run["last"],
+            "key": next(key for key, seen in run.items() if key != "last" and seen["ended"]),
+        }
+        for subject in read("loglines")["subjects"]
+        if subject["runs"]["answers"]["SIGTERM"]["shutdown"]
+        for waits, run in subject["given up"].items()
+    ]
+    return {"rows": rows}
+
+
 def which_server() -> Row:
     """Return a column for each server, with what the records say of it."""
     verdicts = subjects("servers")
@@ -114,4 +130,9 @@ def which_server() -> Row:
     return {"columns": columns}
 
 
-TABLES = {"loglines": loglines, "open-requests": open_requests, "which-server": which_server}
+TABLES = {
+    "hangs": hangs,
+    "loglines": loglines,
+    "open-requests": open_requests,
+    "which-server": which_server,
+}
