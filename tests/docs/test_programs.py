@@ -2,8 +2,10 @@
 
 Those servers are uvicorn, `fastapi run` where that is used, and one of the others in turn.  Each
 starts, answers a request, prints what it prints, reaches the end of its lifespan function, and
-ends at a signal. The page says what a program does not promise: FAILS has that sentence, and the
-words that each server logs instead, or the status of its answer.
+ends at a signal.  So does uvicorn if each background task of the program raises, and the log says
+so.  A call that is cancelled while it serves runs the `finally` blocks.  The page says what a
+program does not promise: FAILS has that sentence, and the words that each server logs instead, or
+the status of its answer; FAILS_LATER has those of a task.
 """
 
 import ast
@@ -33,20 +35,44 @@ ENTRY = re.compile(r"^(?:.*<)?([\w/-]+)>?$", re.MULTILINE)
 PROGRAM = re.compile(
     r"^```(python|\{shown\} programs/(recipes/\w+\.py))\n.*?^```$", re.MULTILINE | re.DOTALL
 )
-ROUTE = re.compile(r'(?:Route|\.get)\("(/[^"{]*)["{]')
+ROUTE = re.compile(r"(?:Route|@\w+\.get)\(['\"](/[^'\"{]*)['\"{]")
 BIN = Path(sys.executable).parent
 CHECK = "lifespec check app --strict --timeout 10 {name}:app"
+GUNICORN = "gunicorn {name}:app --no-control-socket --bind 127.0.0.1:{port} --worker-class"
 SERVERS = {
     "uvicorn": ("uvicorn {name}:app --port {port}", signal.SIGINT),
     "fastapi run": ("fastapi run {name}.py --host 127.0.0.1 --port {port}", signal.SIGTERM),
     "hypercorn": ("hypercorn {name}:app --bind 127.0.0.1:{port}", signal.SIGTERM),
     "granian": ("granian --interface asgi {name}:app --port {port}", signal.SIGINT),
-    "gunicorn": (
-        "gunicorn {name}:app --worker-class asgi --no-control-socket --bind 127.0.0.1:{port}",
-        signal.SIGTERM,
-    ),
+    "gunicorn": (f"{GUNICORN} asgi", signal.SIGTERM),
+    "uvicorn-worker": (f"{GUNICORN} uvicorn_worker.UvicornWorker", signal.SIGTERM),
 }
-OTHERS = ("hypercorn", "granian", "gunicorn")
+OTHERS = ("hypercorn", "granian", "gunicorn", "uvicorn-worker")
+FAULT = "a fault that the test put in"
+CANCELLED = """
+import asyncio, importlib, sys
+
+async def main():
+    events, answered = ["lifespan.startup"], asyncio.Event()
+
+    async def receive():
+        return {"type": events.pop() if events else await asyncio.Event().wait()}
+
+    async def send(event):
+        answered.set()
+
+    scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": {}}
+    app = importlib.import_module(sys.argv[1]).app
+    call = asyncio.ensure_future(app(scope, receive, send))
+    waits = asyncio.ensure_future(answered.wait())
+    await asyncio.wait([call, waits], return_when=asyncio.FIRST_COMPLETED)
+    call.cancel()
+    await asyncio.wait([call])
+    waits.cancel()
+
+asyncio.run(main())
+"""
+FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef
 PATIENCE = 60.0  # seconds; nothing takes ten
 ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
@@ -59,10 +85,12 @@ FAILS = {
     "The server does not start, and most servers log the message of the failure": "to db-1:5432",
     "an exception that you do not catch starts the server without the pool": "no http here",
     "This application raises an exception at shutdown": "no http here",
-    "The application does not call the other service at startup": "500",
+    "The application does not call the other service at startup": "status 500",
     "This program tries again for a limited time": "no redis after 1.0 s: Error",
     "returns without an answer to `lifespan.shutdown`": "NotImplementedError: http",
 }
+
+FAILS_LATER = {"answer the readiness probe with 503 until the model is there": "status 503"}
 
 
 class App(NamedTuple):
@@ -130,7 +158,43 @@ def marked(source: str) -> tuple[str, set[str]]:
     return text, {*re.findall(r"^ +print\('([^'{]+)'\)$", text, re.MULTILINE)}
 
 
+def with_failing_tasks(source: str) -> str:
+    """Let each function raise that is the job of a task; "" if there is none."""
+    tree = ast.parse(source)
+    calls = [each for each in ast.walk(tree) if isinstance(each, ast.Call)]
+    jobs = {
+        name.id
+        for each in calls
+        if getattr(each.func, "attr", "") in {"create_task", "start_soon"}
+        for name in ast.walk(each)
+        if isinstance(name, ast.Name)
+    }
+    functions = [each for each in ast.walk(tree) if isinstance(each, FUNCTIONS)]
+    failing = [each for each in functions if each.name in jobs and not takes_a_job(each)]
+    for each in failing:
+        tries = [inner for inner in ast.walk(each) if isinstance(inner, ast.Try)]
+        body = tries[0].body if tries else each.body
+        body[:0] = ast.parse(f"raise OSError({FAULT!r})").body
+    return ast.unparse(tree) if failing else ""
+
+
+def takes_a_job(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function awaits an argument, or calls it: what that does may fail."""
+    given = {each.arg for each in function.args.args}
+    awaited = [each.value for each in ast.walk(function) if isinstance(each, ast.Await)]
+    used = [getattr(each, "func", each) for each in awaited]
+    return any(isinstance(each, ast.Name) and each.id in given for each in used)
+
+
+def at_the_end(source: str) -> set[str]:
+    """Return the texts that `finally` blocks print."""
+    blocks = [each.finalbody for each in ast.walk(ast.parse(source)) if isinstance(each, ast.Try)]
+    text = "\n".join(ast.unparse(each) for block in blocks for each in block)
+    return {*re.findall(r"^print\('([^'{]+)'[,)]", text, re.MULTILINE)}
+
+
 APPS = [each for page in guides() if page.exists() for each in apps(page)]
+STARTING = [app for app in APPS if not any(each in app.about for each in FAILS)]
 
 
 def test_the_guides_have_programs_and_the_sentences_of_those_that_fail() -> None:
@@ -170,6 +234,38 @@ def test_a_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Path)
     assert found == {}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "app", [app for app in STARTING if with_failing_tasks(app.source)], ids=lambda app: app.place
+)
+def test_a_background_task_that_raises_is_logged_and_ends_nothing(app: App, tmp_path: Path) -> None:
+    command, number = SERVERS["uvicorn"]
+    port = loopback.free_port()
+    prepare(tmp_path / "it", {**app.files, f"{app.name}.py": with_failing_tasks(app.source)})
+    words = called(command.format(name=app.name, port=port))
+    with Program(words, tmp_path / "it", **ENVIRONMENT) as program:
+        reasons = [FAILS_LATER[each] for each in FAILS_LATER if each in app.about]
+        assert answers(program, port, app.source, reasons), program.lines
+        program.process.send_signal(number)
+        assert program.wait(PATIENCE) is not None, program.lines
+        program.reader.join(PATIENCE)
+        assert FAULT in "\n".join(program.lines), program.lines
+        assert at_the_end(app.source) <= {*program.lines}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "app", [app for app in STARTING if at_the_end(app.source)], ids=lambda app: app.place
+)
+def test_a_call_that_is_cancelled_ends_and_cleans_up(app: App, tmp_path: Path) -> None:
+    prepare(tmp_path / "it", {**app.files, f"{app.name}.py": app.source})
+    words = [sys.executable, "-c", CANCELLED, app.name]
+    with Program(words, tmp_path / "it", **ENVIRONMENT) as program:
+        assert program.wait(PATIENCE) == 0, program.lines
+        program.reader.join(PATIENCE)
+        assert at_the_end(app.source) <= {*program.lines}
+
+
 def called(command: str) -> list[str]:
     """Return the words of a command of this environment, whose path may have spaces."""
     program, *words = command.split()
@@ -191,10 +287,11 @@ def prepare(folder: Path, files: dict[str, str]) -> None:
 def answers(program: Program, port: int, source: str, reasons: list[str]) -> bool:
     """Send requests until one is answered without an error, or until a reason is logged."""
     path, end = (ROUTE.search(source) or ("", "/"))[1], time.monotonic() + PATIENCE
+    path += "1" * (path != "/" and path.endswith("/"))  # the value of a parameter
     while time.monotonic() < end:
         with ExitStack() as opened:
             status = requested(port, path, opened)
-        if reasons and reasons[0] in "\n".join([*program.lines, str(status)]):
+        if reasons and reasons[0] in "\n".join([*program.lines, f"status {status}"]):
             return True
         if not reasons and (0 < status < 500 or program.over):
             return not program.over

@@ -127,6 +127,7 @@ def test_a_record_says_its_date_and_its_versions_and_the_page_shows_both(record:
 def test_a_row_measured_alone_is_named_with_its_date(monkeypatch: pytest.MonkeyPatch) -> None:
     record = records.read("servers")
     record["subjects"][1] |= {"date": "2030-01-02", "python": "CPython 3.99.0"}
+    views.tables()  # whose modules would keep this `read` if they were imported later
     monkeypatch.setattr(records, "read", lambda _: record)
     assert "hypercorn, asyncio was measured on [2030-01-02]{.date}, with CPython" in rendered(
         "measured", "servers"

@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 
 from host_answers import OTHER, SIGNALLED, answers
 from records import Row, measure, table, versions
-from serving import Program, plain, requested
+from serving import Program, conditions, plain, requested
 
 from loopback import free_port
 
 Happening = list[Any]
 Noted = list[tuple[float, Happening]]
 ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "docs" / "programs" / "hosts"
 ROWS = table("hosts")
 KINDS = ROWS["kinds"]
 # runs at once, as they wait most of the time; a platform starts many processes
@@ -72,6 +73,16 @@ class Subject(NamedTuple):
         """Return what has its packages: those of `make matrix` are not installed twice."""
         return hosts.with_name("matrix") if self.matrix else hosts
 
+    def words(self, hosts: Path, port: int) -> list[str | Path]:
+        """Return its command."""
+        first, *words = self.command.format(port=port).split()
+        return [self.environment(hosts) / "bin" / first, *words]
+
+    def conditions(self, hosts: Path) -> dict[str, str]:
+        """Return which event loop and which parser of HTTP a server of the shop uses."""
+        port = free_port()
+        return conditions(self.words(hosts, port), port, [*PROGRAMS.glob("*.toml")])
+
 
 SUBJECTS = {name: Subject(**row) for name, row in ROWS["rows"].items()}
 
@@ -85,10 +96,9 @@ class Run(Program):
         self.noted: Noted = []
         self.signalled = 0.0
         self.began = time.monotonic()
-        shutil.copytree(ROOT / "docs" / "programs" / "hosts", place, dirs_exist_ok=True)
-        first, *words = subject.command.format(port=self.port).split()
+        shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
         super().__init__(
-            [subject.environment(hosts) / "bin" / first, *words],
+            subject.words(hosts, self.port),
             place,
             PATH=f"{hosts / 'bin'}{os.pathsep}{os.environ['PATH']}",
             ASKED=question.partition(",")[0],
@@ -244,16 +254,17 @@ def row(environment: Path, name: str) -> Row:
         question: varied([relevant(each, faultless[0]) for each in of])
         for question, of in runs.items()
     }
-    return {
+    made = {
         "name": name,
         "host": name.partition(",")[0],
         "kind": subject.kind,
         "program": subject.program,
         "command": subject.command,
         "versions": versions(subject.environment(environment), subject.packages),
-        "answers": answers(happened),
-        "happened": happened,
     }
+    if subject.kind == "server" and subject.program == "shop":
+        made["conditions"] = subject.conditions(environment)
+    return made | {"answers": answers(happened), "happened": happened}
 
 
 if __name__ == "__main__":

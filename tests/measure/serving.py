@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -110,10 +111,14 @@ class Program:
         return status
 
 
-def conditions(command: Sequence[str | Path], port: int) -> dict[str, str]:
+def conditions(
+    command: Sequence[str | Path], port: int, files: Sequence[Path] = ()
+) -> dict[str, str]:
     """Return which event loop and which parser of HTTP a server uses, which its command starts."""
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for file in files:
+            shutil.copy(file, place)
         (place / "shop.py").write_text(CONDITIONS, "utf-8")
         program = stack.enter_context(Program(command, place))
         if not program.request(port, ENDING, contextlib.ExitStack()):

@@ -86,6 +86,10 @@ def test_a_function_starts_its_application_once() -> None:
     """Mangum alone would start it for each event."""
     python = [sys.executable, "-c", INVOCATIONS]
     text = subprocess.check_output(
-        python, env=os.environ | {"PYTHONPATH": PATHS}, text=True, timeout=LIMIT
+        python,
+        env=os.environ | {"PYTHONPATH": PATHS},
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT,
     )
-    assert text.splitlines() == ["open the pool", "served", "served"]
+    assert text.splitlines() == ["open the pool", "served", "served", "close the pool"]

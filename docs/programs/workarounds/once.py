@@ -1,6 +1,7 @@
 """One lifespan for each instance of a function, not for each event."""
 
 import asyncio
+import atexit
 
 from mangum import Mangum
 
@@ -15,6 +16,7 @@ async def app(scope, receive, send):
         scope["state"]["pool"] = b"served"
         await send({"type": "lifespan.startup.complete"})
         await receive()
+        print("close the pool", flush=True)
         await send({"type": "lifespan.shutdown.complete"})
     else:
         start = {"type": "http.response.start", "status": 200}
@@ -27,4 +29,5 @@ loop = asyncio.new_event_loop()
 asyncio.set_event_loop(loop)
 lifespan = Lifespan(app, startup_timeout=10)
 loop.run_until_complete(lifespan.startup())
+atexit.register(lambda: loop.run_until_complete(lifespan.shutdown()))
 handler = Mangum(lifespan.app, lifespan="off")
