@@ -122,14 +122,24 @@ class Words:
     def __init__(self, language: str = "en", spec: str = "asgi 2.0") -> None:
         self.language, self.spec, self.translate = language, spec, translator(language)
         self.title = names([spec], self.translate)
-        named = (kind for kind in sentences() if kind.startswith("page-"))
-        self.pages = {kind: self.translate(sentences()[kind]) for kind in named}
+
+    @functools.cached_property
+    def pages(self) -> dict[str, str]:
+        """The titles of pages, with their addresses if the site has one."""
+        form = "{}（{}{}.html）" if self.language == "zh" else "{} ({}{}.html)"
+        form, there = (form, site(self.language)) if base() else ("{}", "")
+        return {
+            kind: form.format(self.translate(title), there, kind.removeprefix("page-"))
+            for kind, title in sentences().items()
+            if kind.startswith("page-")
+        }
 
     def say(self, fact: Fact) -> str:
         """Return the sentence of a fact."""
         template = sentences()[fact.kind]
         parts = {name: self.part(each) for name, each in fact.parts.items()}
-        text = self.translate(template).format(**self.pages, **parts)
+        pages = self.pages if "{page-" in template else {}
+        text = self.translate(template).format(**pages, **parts)
         first = template[1:].partition("}")[0] if template[0] == "{" and template[-1] == "." else ""
         # with a part of a sentence; a Chinese one may begin with the name of a file
         begins = self.language == "en" and isinstance(fact.parts.get(first), Fact)
