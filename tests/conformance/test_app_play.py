@@ -3,6 +3,7 @@
 import asyncio
 import os
 import selectors
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -151,3 +152,5 @@ def test_a_process_is_forked_once_a_thread_that_ends_has_ended(
     monkeypatch.setattr(process.threading, "active_count", lambda: 1)
     monkeypatch.setattr(time, "sleep", lambda _: (tmp_path / "2").unlink())
     assert not process._cannot_fork(process._open_files())
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert process._cannot_fork(process._open_files())

@@ -140,13 +140,17 @@ def _open_files() -> set[str]:
 
 
 def _cannot_fork(before: set[str]) -> bool:
-    """Tell whether a forked process would lack a thread, or share a file with the others."""
+    """Tell whether a forked process would lack a thread, or share a file with the others.
+
+    On macOS always: the system's libraries start threads, and abort in a process that is forked.
+    """
     tasks, end = Path("/proc/self/task"), time.monotonic() + ENDING
     while several := tasks.is_dir() and len([*tasks.iterdir()]) > 1:
         if threading.active_count() > 1 or time.monotonic() > end:
             break
         time.sleep(POLL / 10)  # faulthandler's thread was told to end
-    return several or threading.active_count() > 1 or len(_open_files()) > len(before)
+    several = several or threading.active_count() > 1 or sys.platform == "darwin"
+    return several or len(_open_files()) > len(before)
 
 
 def play_all(
