@@ -355,6 +355,12 @@ def test_a_request_in_another_process_thread_or_loop_is_named(request_: str, whe
     assert says("same loop", seen) == f"A request came in another {where}."
 
 
+def test_a_lifespan_without_a_loop_is_named() -> None:
+    seen = saw("well-behaved", f"{CALLED}  loop=0", HTTP)
+    assert held("same loop", seen) is False
+    assert says("same loop", seen) == "The lifespan ran in no event loop."
+
+
 @pytest.mark.parametrize(
     ("change", "actual"),
     [

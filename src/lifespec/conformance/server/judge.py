@@ -267,7 +267,7 @@ class Judge:
             if _loop(request) not in loops:
                 places = ("pid", "thread", "loop")
                 differs = next(key for key in places if request[key] != calls[0][key])
-                return _broken(f"other-{differs}")
+                return _broken(f"other-{differs}" if calls[0]["loop"] else "no-loop")
         return _either(loops, "same-loop")
 
     def lasts(self) -> Outcome:
