@@ -26,7 +26,6 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("migrate-from-on-event.md", "1.0"): "a version of Starlette that is not installed here",
     ("mount-applications.md", "RuntimeError"): "a library that is not installed here",
     ("timeouts.md", "29"): "the sum of steps that the check computes with other values",
-    ("why-lifespan.md", "error"): "a level of another specification, which its rule box has",
     ("write-server.md", "30"): "cases in cases.toml, whose table another page shows",
     ("write-server.md", "60"): "cases in cases.toml, whose table another page shows",
 }
@@ -35,7 +34,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
 def statements(page: Path) -> Iterator[str]:
     """Yield the paragraph, item or cell right above each check."""
     above = ""
-    for token in review._tokens(page.read_text("utf-8")):
+    for _, token in review._tokens(page.read_text("utf-8")):
         if token.type == "inline":
             above = token.content
         elif token.type == "fence" and token.info.startswith("{check}"):
@@ -52,7 +51,7 @@ def values(statement: str) -> Iterator[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_values_of_a_checked_statement_are_in_its_page(page: Path) -> None:
     tokens = review._tokens(page.read_text("utf-8"))
-    code = "\n".join(each.content for each in tokens if each.type == "fence")
+    code = "\n".join(each.content for _, each in tokens if each.type == "fence")
     lacking = [
         f"{page.name}: {value} is in no program, output or check of the page: {statement[:90]}"
         for statement in statements(page)
@@ -85,7 +84,7 @@ def unproven(text: str) -> list[str]:
     """Return the sentences about all measured servers below which no check reads a record."""
     tokens, found = review._tokens(text), list[str]()
     waiting = list[str]()
-    for token in tokens:
+    for _, token in tokens:
         if token.type == "inline" and OF_ALL.search(token.content):
             waiting.append(token.content)
         elif token.type == "fence" and token.info.startswith("{check}"):
