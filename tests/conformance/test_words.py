@@ -97,7 +97,7 @@ WHOLE = Report(
         Finding(Verdict.SKIP, "shutdown-answered", "case-4", Fact("does-not-stop")),
         Finding(Verdict.PASS, "message-is-text", "case-5", fact("text", text="a\nb"), "shows", "b"),
     ),
-    rows=(Row("left", fact("text", text="case-1")), Row("left", fact("text", text="case-2"))),
+    rows=(Row("where", fact("text", text="case-1")), Row("where", fact("text", text="case-2"))),
     starts=True,
     stops=True,
     ends=True,
@@ -107,7 +107,7 @@ WHOLE = Report(
 def test_a_report_has_the_first_lines_then_what_is_wrong() -> None:
     text = str(WHOLE)
     assert text.startswith(
-        "shop:app does not keep lifespan 2.0 (ASGI)\nleft    case-1\n        case-2\n"
+        "shop:app does not keep lifespan 2.0 (ASGI)\nwhere   case-1\n        case-2\n"
     )
     for each in (
         "1 broken: events-known; 1 kept",
@@ -173,7 +173,7 @@ def test_what_stands_in_a_sentence(language: str, observed: Fact, sentence: str)
             "and one lifespan never ran",
         ),
         (
-            Report("a:b", "asgi 2.0", WHOLE.findings[-1:], rows=(Row("died", SENT),)),
+            Report("a:b", "asgi 2.0", WHOLE.findings[-1:], rows=(Row("failed tasks", SENT),)),
             "and an error occurred",
         ),
     ],

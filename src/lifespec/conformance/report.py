@@ -287,19 +287,19 @@ class _Page:
 def _headline(report: Report) -> str:
     """Return what the first line says."""
     labels = {row.label for row in report.rows}
-    early = {"failed-early", "raised-early", "exited-early"} & {r.fact.kind for r in report.rows}
+    kinds = {row.fact.kind for row in report.rows}
     lines = {
         "does-not-start": report.starts is False and report.supported,
         "without-startup": report.starts is False,
         "unchecked": report.unchecked,
         "unsupported": not report.supported,
-        "fails-early": early,
+        "fails-early": kinds & {"failed-early", "raised-early", "exited-early"},
         "does-not-stop": report.stops is False,
         "does-not-end": report.ends is False,
         "broken": any(each.fails() for each in report.findings),
         "never-ran": "never ran" in labels,
-        "cut-off": "left open" in labels,
-        "error": labels & {"logged", "died"},
+        "cut-off": any(each.startswith(("cut-off", "left-out")) for each in kinds),
+        "error": labels & {"logged", "failed tasks"},
         "kept": True,
     }
     return next(line for line, fits in lines.items() if fits)

@@ -90,14 +90,14 @@ def rows(
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
         "stops": [_answer(seen, "shutdown", limit)] * started,
         "where": [*_stack(seen)] * bool(seen.awaited),
-        "left": [*_leftovers(last), *[Fact("lingers")] * remains],
-        "left open": _both(CUT_OFF, serving, seen)[:MOST],
+        "still running": [*_leftovers(last), *[Fact("lingers")] * remains],
+        "left open": [*last.known("unclosed"), *_both(CUT_OFF, serving, seen)[:MOST]],
         "again": [*_again(seen, again, limit)],
         "busy": serving.known("busy"),
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
-        "died": _both(("died",), serving, seen),
+        "failed tasks": _both(("died",), serving, seen),
         "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST), *_answerer(seen, unrun)],
-        "know": [*_notes(seen)] * started,
+        "notes": [*_notes(seen)] * started,
         "change": [
             *_changes(seen, died=bool(serving.known("died")), unrun=unrun * whole, stays=remains)
         ],

@@ -122,7 +122,7 @@ class Observation:
     @property
     def leftovers(self) -> list[Fact]:
         """The tasks, threads and processes that are left behind."""
-        return self.known("task-", "unclosed", "thread-", "process-")
+        return self.known("task-", "thread-", "process-")
 
     @property
     def received(self) -> bool:
