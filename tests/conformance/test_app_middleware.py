@@ -3,11 +3,15 @@
 Wrong middleware that breaks one rule alone is in test_mutants.
 """
 
+import time
+from typing import Any
+
 import pytest
 
 from apart import checked
 from lifespec.conformance import Report, check_middleware
 from lifespec.conformance.app.check import cases_for
+from lifespec.conformance.app.log import plain
 from lifespec.conformance.words import Words
 
 LIMIT = {  # seconds that these let pass twice, on a machine that may be busy
@@ -113,3 +117,27 @@ def test_what_takes_the_application_for_something_else_is_no_middleware() -> Non
     assert "it took the application of the suite for something else" in " ".join(
         str(report).split()
     )
+
+
+def test_middleware_that_blocks_is_judged_by_what_was_noted_before() -> None:
+    def blocks(app: Any) -> Any:
+        async def wrapped(scope: Any, receive: Any, send: Any) -> None:
+            await app(scope, receive, send)
+            time.sleep(60)  # noqa: ASYNC251  it blocks
+
+        return wrapped
+
+    report = check_middleware(blocks, only=["through-start-and-stop"], timeout=1.0)
+    verdicts = report.verdicts()
+    assert verdicts["startup-answered"] == "pass"
+    assert verdicts["middleware-copies-scope"] == "skip"
+
+
+def test_an_object_that_is_no_data_is_known_by_its_identity() -> None:
+    class Own(dict[str, int]):
+        pass
+
+    one, two = object(), object()
+    assert plain([one]) == plain([one]) != plain([two])
+    assert plain(Own(a=1)) == plain({"a": 1})
+    assert plain([1]) != plain((1,))
