@@ -84,8 +84,8 @@ def rows(
     last = serving if serving.shutdown.how == "complete" else seen
     started, remains = seen.startup.how == "complete", stays(seen) or stays(serving)
     whole, wrong = seen.shutdown.how == "complete", any(map(_is_misshapen, seen.errors))
-    unrun = seen.known(*UNRUN) * (whole or wrong)
-    unrun = [each for each in unrun if serving is seen or each in serving.facts]
+    never_entered = seen.known(*UNRUN) * (whole or wrong)
+    never_entered = [each for each in never_entered if serving is seen or each in serving.facts]
     lines = {
         "starts": [_answer(seen, "startup", limit), *_sent_text(seen)],
         "stops": [_answer(seen, "shutdown", limit)] * started,
@@ -96,10 +96,19 @@ def rows(
         "busy": serving.known("busy"),
         "logged": [*dict.fromkeys([*_logged(seen), *_logged(serving)])],
         "failed tasks": _both(("died",), serving, seen),
-        "never ran": [*unrun[:MOST], *_more(len(unrun) - MOST), *_answerer(seen, unrun)],
+        "never ran": [
+            *never_entered[:MOST],
+            *_more(len(never_entered) - MOST),
+            *_answerer(seen, never_entered),
+        ],
         "notes": [*_notes(seen)] * started,
         "change": [
-            *_changes(seen, died=bool(serving.known("died")), unrun=unrun * whole, stays=remains)
+            *_changes(
+                seen,
+                died=bool(serving.known("died")),
+                never_entered=never_entered * whole,
+                stays=remains,
+            )
         ],
     }
     yield from (Row(label, each) for label, facts in lines.items() for each in facts)
@@ -222,9 +231,9 @@ def _again(seen: Observation, again: Observation, limit: float) -> Iterator[Fact
             return
 
 
-def _answerer(seen: Observation, unrun: Collection[Fact]) -> Iterator[Fact]:
+def _answerer(seen: Observation, never_entered: Collection[Fact]) -> Iterator[Fact]:
     """Yield the author's line that answered startup, perhaps in the place of what never ran."""
-    if seen.answerer and unrun and seen.startup.how == "complete":
+    if seen.answerer and never_entered and seen.startup.how == "complete":
         yield fact("answered-by", place=seen.answerer)
 
 
@@ -249,7 +258,7 @@ KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of r
 
 
 def _changes(
-    seen: Observation, *, died: bool, unrun: Collection[Fact], stays: bool
+    seen: Observation, *, died: bool, never_entered: Collection[Fact], stays: bool
 ) -> Iterator[Fact]:
     """Yield what to change: what explains a "no", before what explains the rest."""
     startup, shutdown = answers(seen)
@@ -273,7 +282,7 @@ def _changes(
         yield Fact("advise-close")
     if died:
         yield Fact("advise-died")
-    kinds = {each.kind for each in unrun}
+    kinds = {each.kind for each in never_entered}
     yield from (Fact(f"advise-{kind}") for kind in UNRUN if kind in kinds)
 
 
