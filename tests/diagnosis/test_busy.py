@@ -38,3 +38,25 @@ def test_this_thread_has_used_a_processor() -> None:
     while time.thread_time() < end:
         pass
     assert busy.used()[get_ident()][0] > before
+
+
+def test_a_task_that_waits_is_not_busy_and_one_that_waits_for_its_turn_is() -> None:
+    async def turns() -> None:
+        while True:
+            await asyncio.sleep(0)
+
+    async def main() -> set[str]:
+        waits = asyncio.Event()
+        tasks = [asyncio.create_task(each) for each in (turns(), waits.wait(), waiter(waits))]
+        await asyncio.sleep(0.01)
+        busy._note_ready(seen)
+        for task in tasks:
+            task.cancel()
+        return {at.function for at in seen[get_ident()]}
+
+    async def waiter(event: asyncio.Event) -> None:
+        await event.wait()
+
+    seen: busy.Places = {}
+    assert asyncio.run(main()) == {"main", "turns"}
+    busy._note_ready(seen)  # as on trio

@@ -163,3 +163,16 @@ def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
     first, second = [str(each.fact()) for each in found]
     assert first == "ERROR lifespec.tests.apart: no cache"
     assert second.startswith("ERROR rows:  (OSError: no disk, in `test_errors_are_collected")
+
+
+def test_an_object_of_a_library_that_is_not_closed_is_named() -> None:
+    class Client:
+        is_closed = False
+
+        def aclose(self) -> None: ...
+
+    Client.__module__ = "pytest"
+    client = Client()
+    assert [each.parts["package"] for each in waits.unclosed() if each.parts["name"] == "Client"]
+    client.is_closed = True
+    assert not [each for each in waits.unclosed() if each.parts["name"] == "Client"]
