@@ -63,7 +63,7 @@ def write_agent(folder: Path, command: Sequence[str]) -> None:
     (folder / "sitecustomize.py").write_text(start, "utf-8")
 
 
-class Canary:
+class GroupListener:
     """A process that tells which signals came to all of this group, and so to the command as well.
 
     A terminal sends Ctrl-C to all of them; `kill` sends to one.
@@ -165,8 +165,8 @@ class Watch:
             if count & (count - 1):  # 1, 2, 4, 8 ...
                 return
         key = process.pid, cause.kind
-        if self.told.get(key) != (told := repr(cause.same)):
-            self.told[key] = told
+        if key not in self.told or self.told[key] != cause.same:
+            self.told[key] = cause.same
             several = sum(each.has_server for each in self.processes.values()) > 1
             self.tell(cause.fact, cause.rows, cause.advice, process.pid if several else 0)
 
@@ -240,7 +240,7 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
     with _folder(command) as folder:
         state = Watch(folder, after, tell)
         path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
-        canary = Canary(numbers)
+        listener = GroupListener(numbers)
         note = lambda number, _: pending.append(Signal(number, time.time()))  # noqa: E731
         old = {each: signal.signal(each, note) for each in numbers}
         try:
@@ -249,7 +249,7 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
                 time.sleep(TICK)
                 while pending and time.time() - pending[0].time > HEARING:
                     number = pending[0].number
-                    if not canary.has_heard(number):
+                    if not listener.has_heard(number):
                         process.send_signal(number)
                     if signal.Signals(number).name in ENDS:
                         state.signals.append(pending[0])
@@ -264,7 +264,7 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
         finally:
             for number, handler in old.items():
                 signal.signal(number, handler)
-            canary.close()
+            listener.close()
     return status
 
 

@@ -164,7 +164,7 @@ def test_a_loop_that_was_closed_meanwhile_is_not_blocked(agent: Agent) -> None:
     loop = Loop()
     loop.call_soon_threadsafe = closed
     assert agent.busy(loop, sys._getframe(), 0.0) is None
-    assert agent.owes == {}
+    assert agent.posted == {}
 
 
 def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:

@@ -76,15 +76,14 @@ MOMENTS = {
 class Lifespan:
     """A call of an application with the lifespan scope, by a known server."""
 
-    def __init__(self, server: str) -> None:
-        self.server = server
+    def __init__(self) -> None:
         self.coroutine: Any = lambda: None  # weak references, to the call and to one of receive
-        self.asked: Any = lambda: None
+        self.receive: Any = lambda: None
         self.is_answered = False  # startup
 
     def is_in_receive(self) -> bool:
         """Tell whether the application waits for an event."""
-        return getattr(self.asked(), "cr_frame", None) is not None
+        return getattr(self.receive(), "cr_frame", None) is not None
 
 
 class Agent:
@@ -105,7 +104,7 @@ class Agent:
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
         self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
         self.died: set[int] = set()
-        self.owes: dict[Any, float] = {}  # a loop, and since when it has to run what it was given
+        self.posted: dict[Any, float] = {}  # calls that loops have not run yet
         self.requests: dict[str, Any] = {}
         self.began = monotonic()
         self.counted = 0.0  # when tasks were looked at
@@ -216,7 +215,7 @@ class Agent:
             for each in handlers:
                 code = getattr(each, "__code__", None)
                 if code is not None and self.is_own(code.co_filename):
-                    found[name] = [code.co_filename, code.co_firstlineno, each.__qualname__, True]
+                    found[name] = [code.co_filename, code.co_firstlineno, name_of(each), True]
         return found
 
     def lines(self, frames: list[Any]) -> list[Any]:
@@ -240,16 +239,16 @@ class Agent:
         The loop gets a call that does nothing: it is blocked until that has run.
         """
         frames = stacks.of_thread(top)
-        since = self.owes.get(loop)
+        since = self.posted.get(loop)
         if since is not None:
             return [int(now - since), self.lines(frames)]
         if not stacks.is_idle(frames):
-            self.owes[loop] = now
+            self.posted[loop] = now
             post = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
             try:
-                post(self.owes.pop, loop, None)
+                post(self.posted.pop, loop, None)
             except Exception:  # it has been closed meanwhile
-                self.owes.pop(loop, None)
+                self.posted.pop(loop, None)
         return None
 
     def where(self, call: Lifespan) -> dict[str, Any]:
@@ -296,8 +295,7 @@ class Agent:
         """Note a task whose exception nobody has asked for."""
         if id(task) not in self.died:
             self.died.add(id(task))
-            name = getattr(task.get_coro(), "__qualname__", "").rpartition("<locals>.")[2]
-            self.note("died", task=name, error=self.error(task._exception))  # noqa: SLF001
+            self.note("died", task=name_of(task.get_coro()), error=self.error(task._exception))  # noqa: SLF001
 
     def error(self, error: Any) -> Any:
         """Return an exception as data: of a group the first, with its last line of the author."""
@@ -312,6 +310,11 @@ class Agent:
             trace = trace.tb_next
         own = [[*each, True] for each in frames if self.is_own(each.file)]
         return {"type": type(error).__name__, "text": str(error)[:500], "lines": own[-1:]}
+
+
+def name_of(call: Any) -> str:
+    """Return the name of a function or coroutine, or ""."""
+    return stacks.short(getattr(call, "__qualname__", ""))
 
 
 def importing(frames: list[Any]) -> str:
@@ -367,7 +370,9 @@ def hook(module: Any, agent: Agent) -> None:
     name = module.__name__
     if name in MOMENTS:
         title, owner, method, what = MOMENTS[name]
-        tell(getattr(module, owner), method, lambda *_: agent.note(what, server=title), first=True)
+        on_call(
+            getattr(module, owner), method, lambda *_: agent.note(what, server=title), first=True
+        )
     if name not in SERVERS:
         return
     server = SERVERS[name]
@@ -375,13 +380,13 @@ def hook(module: Any, agent: Agent) -> None:
     calls: Any = weakref.WeakKeyDictionary()
 
     def called(this: Any, coroutine: Any, *_: Any) -> None:
-        call = calls[this] = Lifespan(server.name)
+        call = calls[this] = Lifespan()
         call.coroutine = weakref.ref(coroutine)
         agent.lifespans.append(call)
         agent.note("called", server=server.name)
 
-    def asked(this: Any, coroutine: Any, *_: Any) -> None:
-        calls[this].asked = weakref.ref(coroutine)
+    def receives(this: Any, coroutine: Any, *_: Any) -> None:
+        calls[this].receive = weakref.ref(coroutine)
         agent.loops[current_loop()] = get_ident()
 
     def sent(this: Any, _: Any, message: Any, *__: Any) -> None:
@@ -394,10 +399,10 @@ def hook(module: Any, agent: Agent) -> None:
         agent.is_stopping = True
         agent.note("shutdown", server=server.name)
 
-    tell(kind, server.call, called)
-    tell(kind, server.receive, asked)
-    tell(kind, server.send, sent)
-    tell(kind, server.stop, stopped)
+    on_call(kind, server.call, called)
+    on_call(kind, server.receive, receives)
+    on_call(kind, server.send, sent)
+    on_call(kind, server.stop, stopped)
     set_before = kind.__setattr__
 
     def set_now(this: Any, name: str, value: Any) -> None:
@@ -411,7 +416,7 @@ def hook(module: Any, agent: Agent) -> None:
     kind.__setattr__ = set_now
 
 
-def tell(kind: Any, method: str, note: Callable[..., Any], *, first: bool = False) -> None:
+def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = False) -> None:
     """Replace a method by itself, and a note of each call: object, result, arguments.
 
     With `first` the note comes before the call, and without its result.

@@ -38,7 +38,12 @@ def line(frame: Any, number: int = 0) -> Line:
     """Return where a frame is, or where it was at the line with that number."""
     code = frame.f_code
     name = getattr(code, "co_qualname", code.co_name)  # Python 3.11
-    return Line(code.co_filename, number or frame.f_lineno or 0, name.rpartition("<locals>.")[2])
+    return Line(code.co_filename, number or frame.f_lineno or 0, short(name))
+
+
+def short(name: str) -> str:
+    """Return the qualified name of a function without those of the functions around it."""
+    return name.rpartition("<locals>.")[2]
 
 
 def is_installed(file: str) -> bool:

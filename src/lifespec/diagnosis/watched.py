@@ -122,7 +122,7 @@ def at(lines: Sequence[Any]) -> Place | None:
         return None
     file, line, function, own = lines[-1]
     if own:
-        return Place.at(function.rpartition("<locals>.")[2], file, line)
+        return Place.at(function, file, line)
     return Place(function, "/".join(Path(file).parts[-2:]), line)
 
 
@@ -153,7 +153,7 @@ def handlers(process: Process) -> dict[str, Fact]:
     """Return the author's own handlers of signals, by the name of the signal."""
     found = process.look.get("handlers", {})
     return {
-        name: Place.at(function.rpartition("<locals>.")[2], file, line).fact()
+        name: Place.at(function, file, line).fact()
         for name, (file, line, function, _own) in found.items()
     }
 
@@ -227,42 +227,36 @@ def events(process: Process) -> Iterator[Cause]:
 
 
 def _startup(process: Process, seconds: int) -> Iterator[Cause]:
-    call = _call(process)
-    lines = _busy(process)
-    if call is None:
-        return
-    if lines:
+    if (call := _call(process)) is not None:
+        advice = Fact("advise-watched-startup")
+        yield from _waits(process, call, "startup", seconds, Fact("doing-idle"), advice)
+
+
+def _waits(
+    process: Process, call: Mapping[str, Any], kind: str, seconds: int, idle: Fact, advice: Fact
+) -> Iterator[Cause]:
+    """Yield what a call waits for: `idle` if for the next event; nothing if it runs just now."""
+    if lines := _busy(process):
         doing, advice = Fact("doing-blocked"), Fact("advise-blocked")
     elif call["runs"]:
         return
     elif call["asks"]:
-        doing, advice = Fact("doing-idle"), Fact("advise-silent")
+        doing, advice = idle, Fact("advise-silent")
     else:
-        doing, lines, advice = Fact("doing-running"), call["lines"], Fact("advise-watched-startup")
-    what = fact("watch-startup", seconds=seconds, doing=placed(doing, lines))
-    yield Cause("startup", (doing, at(lines)), what, sources(lines), advice)
+        doing, lines = Fact("doing-running"), call["lines"]
+    what = fact(f"watch-{kind}", seconds=seconds, doing=placed(doing, lines))
+    yield Cause(kind, (doing, at(lines)), what, sources(lines), advice)
 
 
 def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
     look, call = process.look, _call(process)
-    begun = process.event("shutdown")
     server: Any = process.server.capitalize() or Fact("the-server")
-    lines = _busy(process)
     if not look.get("loops") and "threads" in look:
-        yield from _staying(process)
-    elif begun and not process.is_over and call is not None:
-        advice = Fact("advise-clean-up")
-        if lines:
-            doing, advice = Fact("doing-blocked"), Fact("advise-blocked")
-        elif call["runs"]:
-            return
-        elif call["asks"]:
-            doing, advice = Fact("doing-not-received"), Fact("advise-silent")
-        else:
-            doing, lines = Fact("doing-running"), call["lines"]
-        what = fact("watch-clean-up", seconds=seconds, doing=placed(doing, lines))
-        yield Cause("clean-up", (doing, at(lines)), what, sources(lines), advice)
-    elif lines:
+        yield from _staying(process, server)
+    elif process.event("shutdown") and not process.is_over and call is not None:
+        idle, advice = Fact("doing-not-received"), Fact("advise-clean-up")
+        yield from _waits(process, call, "clean-up", seconds, idle, advice)
+    elif lines := _busy(process):
         what = fact("watch-blocked", seconds=seconds)
         yield Cause(
             "blocked", at(lines), placed(what, lines), sources(lines), Fact("advise-blocked")
@@ -286,32 +280,17 @@ def _request(method: str, path: str, age: int | None, lines: Sequence[Any]) -> F
     return fact(kind, place=place.fact(), source=place.source, **parts)
 
 
-def _staying(process: Process) -> Iterator[Cause]:
+def _staying(process: Process, server: Any) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
     look = process.look
-    server: Any = process.server.capitalize() or Fact("the-server")
-    for name, lines in look["threads"]:
-        what = fact("watch-thread", name=name)
-        if place := at(lines):
-            what = fact("at-place", what=what, place=place.fact())
-        yield Cause(
-            f"thread {name}",
-            "",
-            fact("watch-stays", server=server, what=what),
-            sources(lines)[-1:],
-            Fact("advise-close"),
-        )
-    for name in look["children"] if not look["threads"] else ():
-        what = fact("watch-child", name=name)
-        yield Cause(
-            f"child {name}",
-            "",
-            fact("watch-stays", server=server, what=what),
-            (),
-            Fact("advise-close"),
-        )
+    held = [("thread", *each) for each in look["threads"]]
+    for kind, name, lines in held or [("child", each, ()) for each in look["children"]]:
+        what, place = fact(f"watch-{kind}", name=name), at(lines)
+        what = fact("at-place", what=what, place=place.fact()) if place else what
+        what = fact("watch-stays", server=server, what=what)
+        yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:], Fact("advise-close"))
     main = look["main"]
-    if main and main[-1][-1] and not look["threads"]:
+    if main and main[-1][-1] and not held:
         what = placed(Fact("doing-running"), main)
         yield Cause("main", at(main), fact("watch-stays", server=server, what=what), sources(main))
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from serving import Program
@@ -52,7 +53,10 @@ def watched(
     port = free_port()
     command = SERVERS[server].format(app=app, port=port).split()
     program = [*WATCH, str(after), "--", str(BIN / command[0]), *command[1:]]
-    with Program(program, HERE, PYTHONUNBUFFERED="1", TROUBLE=trouble) as found:
+    with (
+        TemporaryDirectory() as folder,  # those that are killed leave one
+        Program(program, HERE, PYTHONUNBUFFERED="1", TROUBLE=trouble, TMPDIR=folder) as found,
+    ):
         found.port = port  # type: ignore[attr-defined]
         yield found
 
