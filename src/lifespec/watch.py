@@ -19,7 +19,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.watched import Cause, Process, causes, cut_off, events, handlers
+from lifespec.diagnosis.watched import (
+    SEE_HANG,
+    Cause,
+    Process,
+    causes,
+    cut_off,
+    events,
+    handlers,
+)
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 TICK = 0.1  # seconds between two looks
@@ -134,9 +142,9 @@ class Watch:
         for each in self.processes.values():
             if each.pid in self.gone:
                 continue
+            each.told_to_end = self.signals[0].time if self.signals else None
             if is_alive(each.pid):
-                stopped = self.signals[0].time if self.signals else None
-                self.say_all(each, causes(each, self.lasted, stopped, self.after))
+                self.say_all(each, causes(each, self.lasted, self.after))
             else:
                 self.gone.add(each.pid)
                 each.read()
@@ -188,12 +196,13 @@ class Watch:
             if each.pid in self.gone or not each.has_server or each.is_stopping or open_calls:
                 continue
             if each.has_started and (taken := handlers(each).get(name)):
-                self.say(each, Cause("taken", "", fact("signal-taken", signal=name, handler=taken)))
+                what = fact("signal-taken", signal=name, handler=taken)
+                self.say(each, Cause("taken", "", what, (), SEE_HANG))
             elif command.pid not in self.processes and (each.has_started or command.returncode):
                 program = Path(command.args[0]).name  # type: ignore[index,arg-type]
                 parts = {"program": program, "pid": command.pid, "server": each.server}
                 what = fact("watch-signal-lost", signal=name, server_pid=each.pid, **parts)
-                self.say(each, Cause("lost", "", what))
+                self.say(each, Cause("lost", "", what, (), SEE_HANG))
 
     def end(self, status: int) -> None:
         """Say how it went."""

@@ -35,10 +35,9 @@ def process(tmp_path: Path, *lines: dict[str, Any], look: dict[str, Any] | None 
 def said(found: Process, stopped: float | None = None) -> list[str]:
     """Return what is said of it at the second 6; its agent has looked just now."""
     words = Words()
-    return [
-        words.say(each.fact)
-        for each in causes(found, lambda at: 0.0 if at > 6 else 6.0 - at, stopped, 3.0)
-    ]
+    found.told_to_end = stopped
+    lasted = causes(found, lambda at: 0.0 if at > 6 else 6.0 - at, 3.0)
+    return [words.say(each.fact) for each in lasted]
 
 
 def sent(type_: str, **more: Any) -> dict[str, Any]:
@@ -47,6 +46,7 @@ def sent(type_: str, **more: Any) -> dict[str, Any]:
 
 CALLED, STARTED, STOPPED = {"what": "called"}, sent("startup.complete"), sent("shutdown.complete")
 SHUTDOWN = {"what": "shutdown"}
+RAISED = {"what": "raised", "error": ERROR, "received": True}
 AT = f"`clean_up`, {HERE}:1"
 BLOCKED = [[3, [OWN]]]
 LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
@@ -143,16 +143,22 @@ LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
         ([CALLED, sent("startup.failed", error=ERROR)], {}, "startup failed: KeyError: 'pool', in"),
         ([CALLED, sent("startup.failed", text="T\nno pool")], {}, "startup failed: no pool"),
         ([CALLED, sent("startup.failed")], {}, "startup failed: it sent no message"),
-        ([CALLED, {"what": "raised", "error": ERROR}], {}, "startup raised KeyError: 'pool', in"),
+        ([CALLED, RAISED], {}, "startup raised KeyError: 'pool', in"),
+        ([CALLED, RAISED | {"received": False}], {}, "the application has no lifespan: it raised"),
         (
-            [CALLED, {"what": "raised", "error": CANCELLED}],
+            [CALLED, RAISED | {"error": CANCELLED}],
             {},
             f"Uvicorn has cancelled startup, in {AT}",
         ),
         (
-            [CALLED, STARTED, {"what": "raised", "error": ERROR}],
+            [CALLED, STARTED, RAISED],
             {},
             "the application has ended while it was running: it raised KeyError: 'pool', in",
+        ),
+        (
+            [CALLED, STARTED, RAISED | {"error": CANCELLED}],
+            {},
+            "the application has ended while it was running: it raised CancelledError, in",
         ),
         ([{"what": "no-lifespan"}], {}, "Uvicorn calls the application with no lifespan scope"),
         (
@@ -179,7 +185,7 @@ def test_a_signal_counts_where_the_server_says_nothing(tmp_path: Path) -> None:
 
 def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
     found = process(tmp_path, CALLED, look={"lifespans": [CALL]})
-    silent = [each.kind for each in causes(found, lambda _: 9.0, None, 3.0)]
+    silent = [each.kind for each in causes(found, lambda _: 9.0, 3.0)]
     assert silent == ["silent"]
     found.path.unlink()
     assert found.seen() == 0.0
@@ -189,8 +195,9 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
     ("lines", "kinds"),
     [
         ([STARTED, SHUTDOWN], ["cut off"]),
-        ([STARTED, SHUTDOWN, {"what": "raised", "error": CANCELLED}], ["cut off"]),
-        ([STARTED, SHUTDOWN, {"what": "raised", "error": ERROR}], []),
+        ([STARTED, SHUTDOWN, RAISED | {"error": CANCELLED}], ["cut off"]),
+        ([STARTED, SHUTDOWN, RAISED], []),
+        ([STARTED, RAISED | {"error": CANCELLED, "time": 0.5}, SHUTDOWN], []),
         ([STARTED, SHUTDOWN, STOPPED], []),
         ([STARTED], ["left out"]),
         ([CALLED], []),
@@ -229,6 +236,7 @@ def test_what_has_not_lasted_is_not_said(tmp_path: Path) -> None:
     assert said(found) == []
 
 
-def test_a_cancellation_after_startup_is_told_at_the_end_alone(tmp_path: Path) -> None:
-    found = process(tmp_path, STARTED, {"what": "raised", "error": CANCELLED}, look={})
+def test_a_cancellation_that_may_be_the_servers_is_told_at_the_end_alone(tmp_path: Path) -> None:
+    raised = RAISED | {"error": CANCELLED, "server": "gunicorn"}
+    found = process(tmp_path, STARTED, raised, look={})
     assert said(found) == []

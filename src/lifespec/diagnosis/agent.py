@@ -79,7 +79,7 @@ class Lifespan:
     def __init__(self) -> None:
         self.coroutine: Any = lambda: None  # weak references, to the call and to one of receive
         self.receive: Any = lambda: None
-        self.is_answered = False  # startup
+        self.has_received = self.is_answered = False  # of startup
 
     def is_in_receive(self) -> bool:
         """Tell whether the application waits for an event."""
@@ -387,6 +387,7 @@ def hook(module: Any, agent: Agent) -> None:
 
     def receives(this: Any, coroutine: Any, *_: Any) -> None:
         calls[this].receive = weakref.ref(coroutine)
+        calls[this].has_received = True
         agent.loops[current_loop()] = get_ident()
 
     def sent(this: Any, _: Any, message: Any, *__: Any) -> None:
@@ -411,7 +412,8 @@ def hook(module: Any, agent: Agent) -> None:
         if error is not None:  # the server has caught what the application raised
             with contextlib.suppress(Exception):
                 calls[this].is_answered = True
-                agent.note("raised", error=agent.error(error))
+                received = calls[this].has_received
+                agent.note("raised", error=agent.error(error), received=received)
 
     kind.__setattr__ = set_now
 

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, Place, fact
 
+SEE_HANG, SEE_TROUBLESHOOTING = Fact("see-hang"), Fact("see-troubleshooting")
 LINES, REQUESTS = 4, 5  # that are shown
+TELL_STOP = ("uvicorn",)  # servers whose agent knows when they begin to stop
 LIMITS = ("uvicorn", "granian")  # servers that wait for requests without a limit, and its option
 
 
@@ -39,6 +41,7 @@ class Process:
     look: Mapping[str, Any] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)  # lines of the lifespan, when it was last seen
     size: int = 0
+    told_to_end: float | None = None  # when a signal for the command came
 
     @property
     def pid(self) -> int:
@@ -108,6 +111,21 @@ class Process:
         return bool(self.event("stop") or self.event("shutdown"))
 
     @property
+    def stopped(self) -> float | None:
+        """When the server began to stop, or was told to."""
+        return self.time("shutdown") or self.time("stop") or self.told_to_end
+
+    @property
+    def has_crashed(self) -> bool:
+        """Whether the application raised after startup and before the server began to stop."""
+        raised = self.event("raised")
+        if not raised or not self.has_started:
+            return False
+        if was_cancelled(raised) and self.server not in TELL_STOP:  # perhaps by the server
+            return False
+        return self.stopped is None or bool(raised["time"] < self.stopped)
+
+    @property
     def has_server(self) -> bool:
         """Whether it is one that serves an application."""
         return bool(self.server or self.lifespans or self.look.get("open"))
@@ -172,18 +190,16 @@ def _busy(process: Process) -> Sequence[Any]:
 # ---- what is waited for ------------------------------------------------------------------------
 
 
-def causes(
-    process: Process, lasted: Callable[[float], float], stopped: float | None, after: float
-) -> Iterator[Cause]:
+def causes(process: Process, lasted: Callable[[float], float], after: float) -> Iterator[Cause]:
     """Yield what its startup or shutdown waits for, the decisive first.
 
-    `lasted` returns the seconds since a moment, `stopped` is when the command was told to end, or
-    None.  Nothing is a cause that has not lasted `after` seconds.
+    `lasted` returns the seconds since a moment.  Nothing is a cause that has not lasted `after`
+    seconds.
     """
     yield from events(process)
     look, silent = process.look, lasted(process.seen())
     if look and silent > after + 1 and not process.is_over:
-        yield Cause("silent", "", fact("watch-silent", seconds=int(silent)))
+        yield Cause("silent", "", fact("watch-silent", seconds=int(silent)), (), SEE_HANG)
         return
     called = process.time("called")
     if called and not process.answered:
@@ -194,10 +210,10 @@ def causes(
         place = at(look["main"])
         if place and look["main"][-1][-1]:
             what = fact("watch-importing", module=look["importing"], seconds=look["for"])
-            yield Cause("importing", place, fact("at-place", what=what, place=place.fact()))
-    begun = process.time("shutdown") or process.time("stop") or stopped
-    if begun and process.has_server and lasted(begun) > after:
-        yield from _shutdown(process, int(lasted(min(begun, stopped or begun))))
+            what = fact("at-place", what=what, place=place.fact())
+            yield Cause("importing", place, what, (), SEE_TROUBLESHOOTING)
+    if (begun := process.stopped) and process.has_server and lasted(begun) > after:
+        yield from _shutdown(process, int(lasted(min(begun, process.told_to_end or begun))))
 
 
 def events(process: Process) -> Iterator[Cause]:
@@ -206,20 +222,26 @@ def events(process: Process) -> Iterator[Cause]:
     server: Any = process.server.capitalize()
     if failed:
         what = error(failed["error"], failed["text"])
-        yield Cause("failed", what, fact("watch-failed", error=what))
+        what_failed = fact("watch-failed", error=what)
+        yield Cause("failed", what, what_failed, (), SEE_TROUBLESHOOTING)
+    elif raised and process.has_crashed:
+        what = error(raised["error"])
+        advice = Fact("advise-cancelled") if was_cancelled(raised) else SEE_TROUBLESHOOTING
+        yield Cause("crashed", "", fact("watch-crashed", error=what), (), advice)
     elif raised and was_cancelled(raised):
         if not process.has_started:
             place = at(raised["error"]["lines"]) or at(process.kept)
             what = fact("watch-startup-cut-off", server=server)
             what = fact("at-place", what=what, place=place.fact()) if place else what
-            yield Cause("startup cut off", place, what)
+            yield Cause("startup cut off", place, what, (), SEE_HANG)
     elif raised and not process.has_started:
         what = error(raised["error"])
-        yield Cause("raised", what, fact("watch-raised", error=what, server=server))
-    elif raised and not (process.event("shutdown") or process.is_over):
-        yield Cause("crashed", "", fact("watch-crashed", error=error(raised["error"])))
+        kind, advice = "raised", Fact("advise-send-failed")
+        if not raised["received"]:
+            kind, advice = "unsupported", Fact("advise-no-lifespan")
+        yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server), (), advice)
     if process.event("no-lifespan"):
-        yield Cause("never", "", fact("watch-never", server=server))
+        yield Cause("never", "", fact("watch-never", server=server), (), SEE_TROUBLESHOOTING)
     for each in process.events:
         if each["what"] == "died" and each["error"]:
             what = fact("watch-died", task=each["task"], error=error(each["error"]))
@@ -265,7 +287,7 @@ def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
         kind = "watch-requests" if look["all"] else "watch-requests-at-least"
         what = fact(kind, seconds=seconds, server=server, count=look["open"])
         rows = tuple(_request(*each) for each in requests[:REQUESTS])
-        limit = Fact(f"advise-limit-{process.server}") if process.server in LIMITS else None
+        limit = Fact(f"advise-limit-{process.server}") if process.server in LIMITS else SEE_HANG
         same = tuple((method, path, at(lines)) for method, path, _age, lines in requests[:REQUESTS])
         yield Cause("requests", same, what, rows, limit)
 
@@ -298,14 +320,16 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
 def cut_off(process: Process) -> Iterator[Cause]:
     """Yield where the clean-up was if its process has ended without an answer."""
     raised = process.event("raised")
-    if raised and not was_cancelled(raised):
+    if process.has_crashed or (raised and not was_cancelled(raised)):
         return
     if process.event("shutdown") and not process.is_over:
         place = at(raised["error"]["lines"] if raised else ()) or at(process.kept)
         if place:
-            yield Cause("cut off", place, fact("watch-cut-off", place=place.fact()))
+            what = fact("watch-cut-off", place=place.fact())
+            yield Cause("cut off", place, what, (), SEE_HANG)
     elif process.has_started and not process.event("shutdown"):
-        yield Cause("left out", "", fact("watch-left-out", server=process.server.capitalize()))
+        what = fact("watch-left-out", server=process.server.capitalize())
+        yield Cause("left out", "", what, (), SEE_HANG)
 
 
 def was_cancelled(raised: Mapping[str, Any]) -> bool:
