@@ -308,7 +308,8 @@ raises_on_the_scope = reported(
 
 
 async def metrics(scope: Any, receive: Any, send: Any) -> None:
-    assert scope["type"] == "http"  # as some libraries do
+    if scope["type"] != "http":
+        raise AssertionError(scope["type"])
 
 
 @reported(
