@@ -153,9 +153,8 @@ def test_a_page_of_a_framework_has_its_place(pages: dict[str, BeautifulSoup], fo
     while page:
         chain.append(page)
         here = pages[f"{folder}/frameworks/{page}"]
-        up, parent = here.select_one(".breadcrumb a"), here.select_one(".current-page > a")
+        up, parent = here.select_one(".breadcrumb a"), here.select(".current-page > a")[-1]
         assert up is not None, page
-        assert parent is not None, page
         assert up["href"] == parent["href"] == "../framework-compatibility.html"
         following = here.select_one("a.next-page")
         page = str(following["href"]) if following else ""
@@ -186,6 +185,17 @@ def test_a_copied_program_has_what_it_needs(browser: Browser, site: Path) -> Non
     text = copied(browser, site / "en/edge-cases.html", ".needs-0")
     assert "async def serve(app" in text
     compile(text, "copied", "exec")
+
+
+@looked_at
+def test_checks_are_loaded_from_disk_when_one_unfolds(browser: Browser, site: Path) -> None:
+    browser.open((site / "en/timeouts.html").as_uri())
+    checks, programs = (
+        f"document.querySelectorAll('details.check{each}').length" for each in ("", " pre")
+    )
+    assert browser.run(programs) == 0
+    browser.run("document.querySelector('details.check').open = true")
+    assert browser.until(programs) == browser.run(checks)
 
 
 @looked_at

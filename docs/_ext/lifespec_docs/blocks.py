@@ -133,9 +133,7 @@ def fold_checks(
     found = [each[3] for each in CHECK.finditer(context.get("body", ""))] if doctree else []
     if found:
         file, up = f"_checks/{pagename}.js", "../" * pagename.count("/")
-        source = f"_sources/{context['sourcename']}"
-        link = rf'<noscript><a href="{up}{source}">{source}</a></noscript>'
-        folded = rf'\1 data-checks="{up}{file}"\2{link}</details>'
+        folded = rf'\1 data-checks="{up}{file}"\2</details>'
         context["body"] = CHECK.sub(folded, context["body"])
         target = Path(app.outdir, file)
         target.parent.mkdir(parents=True, exist_ok=True)
