@@ -59,6 +59,15 @@ def test_what_an_application_does_when_its_time_is_over_is_kept(
     assert [each.function for each in seen.stack] == ["waits"] * bool(activity)
 
 
+def test_an_application_that_is_silent_on_an_unknown_event_has_started() -> None:
+    async def ignores(scope: Any, receive: Any, send: Any) -> None:
+        await says("receive", STARTED, "receive")(scope, receive, send)
+        await waits(scope, receive, send)
+
+    seen = played(ignores, "unknown-event-while-running", limit=0.2).seen
+    assert (seen.startup.how, seen.reaction, seen.activity) == ("complete", "silent", "running")
+
+
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
     call = played(says("receive", STARTED, "receive", STOPPED, "receive"))
     before = len(call.seen.lines)
