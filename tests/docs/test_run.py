@@ -255,7 +255,7 @@ def test_a_program_stays_until_it_is_reset(browser: Browser, address: str) -> No
 
 
 def test_a_program_is_edited_where_it_stands(browser: Browser, address: str) -> None:
-    browser.open(f"{address}/en/timeouts.html")
+    browser.open(f"{address}/en/mount-applications.html")
     edit(browser, 0, "def f():\n    return 1 / 0\n\n\nprint('before')\nf()")
     found = ran(browser)
     assert found["status"] == "The program raised an exception."
@@ -315,7 +315,7 @@ def test_a_flood_is_cut_and_can_be_stopped(browser: Browser, playground: str, pr
 
 
 def test_the_keyboard_keeps_its_place(browser: Browser, address: str) -> None:
-    browser.open(f"{address}/en/timeouts.html")
+    browser.open(f"{address}/en/background-tasks.html")
     browser.run(f"{BARS}[0].querySelector('button').focus()")
     browser.press("Enter")
     others = f"{BARS}[1].querySelector('button')"
