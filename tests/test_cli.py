@@ -133,6 +133,28 @@ def test_a_folder_that_is_not_installed_has_no_version(
     assert capfd.readouterr() == ("lifespec (not installed)\n", "")
 
 
+@pytest.mark.parametrize(
+    ("program", "needless"),
+    [
+        (
+            "from lifespec.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+            {"asyncio", "tomllib", "importlib.metadata"},
+        ),
+        (
+            "import lifespec.conformance.app.process",
+            {f"lifespec.conformance.{each}" for each in ("report", "server", "app.judge")}
+            | {"importlib.metadata", "lifespec.conformance.app.middleware"},
+        ),
+    ],
+    ids=["help", "host"],
+)
+def test_who_starts_often_imports_little(program: str, needless: set[str]) -> None:
+    """Each of these would double the time until the help, or until a case, begins."""
+    program = f"{program}\nimport sys; print(*sys.modules)"
+    loaded = subprocess.check_output([sys.executable, "-c", program], text=True, timeout=60)
+    assert needless & {*loaded.split()} == set()
+
+
 COMMAND = [sys.executable, "-m", "lifespec", "copy", "server"]
 
 

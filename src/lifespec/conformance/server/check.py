@@ -43,7 +43,7 @@ from lifespec.validate import SPECS
 OnCase = Callable[[str, Sequence[Finding]], object]
 OnWait = Callable[[str, float], object]
 
-AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time, and as many in which the suite waits longer
+AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 TICK = 1.0
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
@@ -197,14 +197,9 @@ class _Check:
         found = {first.name: self.timed(self.play_first, first, notify=first in only)}
         if self.obstacle:
             return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
-        with ThreadPoolExecutor(AT_ONCE) as pool, ThreadPoolExecutor(AT_ONCE) as waiting:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
-                playing = {
-                    each.name: (waiting if any(_may_wait(each)[:2]) else pool).submit(
-                        self.timed, self.play, each
-                    )
-                    for each in others
-                }
+                playing = {each.name: pool.submit(self.timed, self.play, each) for each in others}
                 while rest := [each for each in playing.values() if not each.done()]:
                     ended = wait(rest, TICK, FIRST_COMPLETED).done
                     running = [each for each in [*self.begun] if each not in self.times]
@@ -213,8 +208,7 @@ class _Check:
                 return found | {name: each.result() for name, each in playing.items()}
             finally:
                 self.cancelled.set()
-                for each in (pool, waiting):
-                    each.shutdown(cancel_futures=True)
+                pool.shutdown(cancel_futures=True)
 
     def timed(
         self, play: Callable[[Case], list[Finding]], case: Case, *, notify: bool = True
