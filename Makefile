@@ -70,7 +70,7 @@ exhaustive: .venv/complete  ## run every application of up to N actions
 	@$(RUN) tests/every/runs.py $(N)
 mutation: build/mutation/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@$(WITH_MUTMUT) -m mutmut run; $(WITH_MUTMUT) -m mutmut results
-mutants: build/mutation/complete  ## change each file to copy in places drawn at random: does a program of the pages notice? N=75
+mutants: build/mutation/complete  ## change each file to copy in places drawn at random: does a program of the pages notice? N=20
 	@$(WITH_MUTMUT) tests/measure/mutants.py $(N)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)

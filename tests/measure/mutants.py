@@ -1,51 +1,96 @@
 """Change the files to copy in places drawn at random, and run the pages after each change.
 
-python tests/measure/mutants.py [NUMBER [SEED]]
+python tests/measure/mutants.py [NUMBER [SEED [FILE ...]]]
 
 The changes are those of mutmut, a dropped operand of each `and` and `or`, and the first or last
-statement of each `try` moved out of it; as many are drawn for each file.  The programs and checks
-of all pages run until the first one fails; a change with which all of them pass is printed.
-docs/matrix/mutants.json has the counts.
+statement of each `try` moved out of it; NUMBER are drawn for each file.  The programs and checks
+that begin no other program run until one fails; a change with which all of them pass is printed.
+docs/matrix/mutants.json has the counts of the last run of each file.
 """
 
 import difflib
+import importlib.metadata
 import json
 import os
 import random
 import re
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
-from collections import Counter
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import libcst
+import pytest
 from mutmut.mutation.file_mutation import create_mutations
 
 ROOT = Path(__file__).parents[2]
+RECORD = ROOT / "docs/matrix/mutants.json"
 FILES = "server.py", "server_trio.py", "application.py", "validate.py", "composition.py"
-LIMIT = 1200  # seconds of one change
+OTHERS = re.compile(  # in a block that begins another program, or plays the cases of the suite
+    r"\bcommand\(|subprocess|conformance|socket|thread|pytest|uvicorn|hypercorn|granian|Process"
+)
+LIMIT = 600.0  # seconds of the pages without a change
+TIMES = 5  # as long may they take with one, before they hang
+LOADED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+FIRST = "docs/api.rst", "docs/rules.md", "docs/edge-cases.md"  # these notice most
 
 
-def run(src: Path, *pages: str) -> tuple[bool, str]:
-    """Run the pages with the package in this folder; return whether all pass, and the output.
+class _Blocks:
+    """Keep the blocks that begin no other program, and note which passed and which failed."""
 
-    Six programs run at a time, because most of them wait.
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
+
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        items[:] = [
+            each
+            for each in items
+            if each.block.kind != "process" and not OTHERS.search(each.block.source)
+        ]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" or report.failed:
+            with self.notes.open("a", encoding="utf-8") as notes:
+                notes.write(f"{report.nodeid} {report.outcome}\n")
+
+
+def run(folder: Path, pages: list[str], limit: float) -> tuple[int, list[str]]:
+    """Run pages with the package in a folder; return pytest's exit status, and the pages that ran.
+
+    A fork has loaded all that the pages import, except the package.
     """
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "6", "-p", "no:cacheprovider"]
-    command += ["--durations=0", *pages, "docs"]
-    environment = os.environ | {"PYTHONPATH": str(src)}
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=LIMIT, text=True
-        )
-    except subprocess.TimeoutExpired:
-        return False, f"FAILED docs/: not within {LIMIT} s"
-    return not done.returncode, done.stdout
+    notes = folder / "notes"
+    notes.write_text("", "utf-8")
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        output = os.open(folder / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.path.insert(0, str(folder / "src"))
+        status = 70
+        try:
+            options = ["-q", "-x", "-p", "no:cacheprovider", "-W", LOADED]
+            status = pytest.main([*options, *pages], [_Blocks(notes)])
+        finally:
+            sys.stdout.flush()
+            os._exit(status)
+    end = time.monotonic() + limit
+    ended = status = 0
+    while not ended and time.monotonic() < end:
+        time.sleep(0.02)
+        ended, status = os.waitpid(child, os.WNOHANG)
+    if not ended:  # a block hangs: that is noticed
+        os.killpg(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+    rows = notes.read_text("utf-8").splitlines()
+    passed = [line.partition("::")[0] for line in rows if line.endswith(" passed")]
+    return status, passed
 
 
 def changes_of(name: str, text: str) -> list[str]:
@@ -91,53 +136,50 @@ class _Found(libcst.CSTVisitor):
         self.tries.append(node)
 
 
-def main(number: int = 75, seed: int = 1) -> None:
-    """Try so many changes; print those that no page notices, and how many it did of each file."""
-    noticed, seconds = Counter[str](), Counter[str]()
-    with tempfile.TemporaryDirectory() as folder:
-        src = Path(shutil.copytree(ROOT / "src", Path(folder, "src")))
-        passed, output = run(src)
-        programs = re.search(r"(\d+) passed", output)
-        if not passed or not programs:
-            sys.exit(f"{output}\nThe pages fail without any change.")
-        for time, page in re.findall(r"^([\d.]+)s call +(docs/.*?)::", output, re.MULTILINE):
-            seconds[page] += float(time)
-        texts = {name: (src / "lifespec" / name).read_text("utf-8") for name in FILES}
-        files: dict[str, dict[str, int]] = {}
-        for name, text in texts.items():
-            drawn = random.Random(seed).sample(changes_of(name, text), number // len(FILES))  # noqa: S311  no secret
-            files[name] = {"changes": len(drawn), "noticed": 0}
-            for mutant in drawn:
-                (src / "lifespec" / name).write_text(mutant, "utf-8")
-                # first the pages that noticed most, and then the quickest
-                pages = sorted(seconds, key=lambda page: (-noticed[page], seconds[page]))
-                passed, output = run(src, *pages)
-                if not passed:
-                    page = re.search(
-                        r"^(?:FAILED|ERROR) (docs/\S+?)(?::| |$)", output, re.MULTILINE
-                    )
-                    if not page:
-                        sys.exit(f"{output}\nNo page could run.")
-                    noticed[page[1]] += 1
-                    files[name]["noticed"] += 1
+def _load() -> None:
+    """Import what pytest and the pages import, but nothing of the package."""
+    for plugin in importlib.metadata.entry_points(group="pytest11"):
+        if not plugin.module.startswith("lifespec"):
+            plugin.load()
+    for name in ("trio.testing", "anyio", "fastapi", "starlette.testclient", "httpx", "uvicorn"):
+        importlib.import_module(name)
+
+
+def main(number: int = 20, seed: int = 1, *files: str) -> None:
+    """Try so many changes of each file; print those that nothing notices, and record the counts."""
+    _load()
+    os.chdir(ROOT)
+    record: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "src", folder / "src")
+        began = time.monotonic()
+        failed, passed = run(folder, ["docs"], LIMIT)
+        limit = TIMES * (time.monotonic() - began)
+        if failed or not passed:
+            sys.exit(f"{(folder / 'output').read_text('utf-8')}\nThe pages fail without a change.")
+        for file in files or FILES:
+            original = (ROOT / "src/lifespec" / file).read_text("utf-8")
+            drawn = random.Random(seed).sample(changes_of(file, original), number)  # noqa: S311  no secret
+            noticed = 0
+            for change in drawn:
+                (folder / "src/lifespec" / file).write_text(change, "utf-8")
+                others = sorted({*passed} - {*FIRST})
+                status = run(folder, list(FIRST), limit)[0] or run(folder, others, limit)[0]
+                if status:
+                    noticed += 1
                 else:
-                    lines = text.splitlines(), mutant.splitlines()
-                    print(*difflib.unified_diff(*lines, name, name, n=1, lineterm=""), sep="\n")
-                print(".", end="", flush=True)
-            (src / "lifespec" / name).write_text(text, "utf-8")
-    for name, counts in files.items():
-        print(f"{name}: {counts['noticed']} of {counts['changes']} changes were noticed.")
-    changes, found = (sum(each[key] for each in files.values()) for key in ("changes", "noticed"))
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    record: dict[str, Any] = {
-        "date": today,
-        "programs": int(programs[1]),
-        "changes": changes,
-        "noticed": found,
-    }
-    record["files"] = files
-    (ROOT / "docs/matrix/mutants.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+                    lines = original.splitlines(), change.splitlines()
+                    print(*difflib.unified_diff(*lines, file, file, n=1, lineterm=""), sep="\n")
+                print("T" if status == signal.SIGKILL else ".", end="", flush=True)
+            (folder / "src/lifespec" / file).write_text(original, "utf-8")
+            print(f"{file}: {noticed} of {number} changes were noticed.", flush=True)
+            record["files"][file] = {"changes": number, "noticed": noticed, "seed": seed}
+    record |= {"date": f"{datetime.now(UTC):%Y-%m-%d}", "programs": len(passed)}
+    for key in ("changes", "noticed"):
+        record[key] = sum(each[key] for each in record["files"].values())
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*map(int, sys.argv[1:3]), *sys.argv[3:])

@@ -9,6 +9,7 @@ count cases                       how many there are
 version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
 mutants noticed                   of the changes that `make mutants` tried
+mutants server.py                 the same, of the changes of one file
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
 ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itself or by a signal
 python oldest                     the oldest version of Python that is supported
@@ -45,6 +46,10 @@ def facts(comma: str) -> dict[str, str]:
             *_versions(),
             *((f"date {name}", record(name)["date"]) for name in RECORDS),
             *((f"mutants {name}", str(value)) for name, value in record("mutants").items()),
+            *(
+                (f"mutants {name}", str(counts["noticed"]))
+                for name, counts in record("mutants")["files"].items()
+            ),
             *_seen(comma),
             ("python oldest", _oldest_python()),
         ]
