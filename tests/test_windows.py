@@ -58,7 +58,7 @@ def test_what_windows_lacks_is_not_missed(
 ) -> None:
     (tmp_path / "shop.py").write_text(APP)
     (tmp_path / "test_shop.py").write_text(TEST)
-    command, there = [sys.executable, "-c", LACKS + program], os.environ | {"LC_ALL": "C"}
+    command, there = [sys.executable, "-c", LACKS + program], os.environ | {"LC_ALL": "C.UTF-8"}
     call: Any = {"cwd": tmp_path, "env": there, "capture_output": True, "text": True}
     done = subprocess.run(command, timeout=60, **call)
     assert done.returncode == status, done.stdout + done.stderr

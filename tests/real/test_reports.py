@@ -49,7 +49,7 @@ def test_the_command_names_the_cause(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lifespec", "check", "app", f"{name}:app", "--timeout", "10"],
         cwd=PROGRAMS,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C"},
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C.UTF-8"},
         capture_output=True,
         text=True,
         timeout=LIMIT,
