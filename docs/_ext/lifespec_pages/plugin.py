@@ -180,8 +180,14 @@ class Updates:
             terminalreporter.write_line(f"{page}: {len(edits)} new outputs were written")
         if self.failed:
             terminalreporter.write_line("Left to you, the statement or the check below it:")
-        for place in self.failed:
+        for place in sorted(self.failed, key=_in_order):
             terminalreporter.write_line(place)
+
+
+def _in_order(place: str) -> tuple[str, int, str]:
+    """Sort places by page and line."""
+    page, _, line = place.partition(":")
+    return page, len(line), line
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
