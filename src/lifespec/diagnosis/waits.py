@@ -62,16 +62,15 @@ def processes(pid: int) -> list[Fact]:
 def unclosed() -> list[Fact]:
     """Return the objects of libraries that are open and that one has to close.
 
-    Those from before a process was forked are left out.
+    Those that were frozen before a process was forked are left out: the collector has none of them.
     """
     known: dict[type, tuple[str, str]] = {}
     found: list[Fact] = []
     for each in gc.get_objects():
         kind = type(each)
         if kind not in known:
-            pairs = (("closed", "__del__"), ("is_closed", "aclose"))
             names = [
-                name for name, method in pairs if hasattr(kind, name) and hasattr(kind, method)
+                name for name, method in _CLOSED if hasattr(kind, name) and hasattr(kind, method)
             ]
             known[kind] = (library(str(kind.__module__)), names[0]) if names else ("", "")
         package, name = known[kind]
