@@ -48,6 +48,24 @@ async def app(scope, receive, send):
         await receive()
         await send({{"type": "lifespan.shutdown.complete"}})
 """
+# no byte can be written to a file any more
+FULL_DISK = """
+import resource, time
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+time.sleep(0.5)
+print("shop")
+"""
+FORKS_AFTER_THREADS = """
+import os, threading, time, warnings
+warnings.simplefilter("ignore")
+for _ in range(8):
+    threading.Thread(target=time.sleep, args=(0.3,)).start()
+for _ in range(5):
+    time.sleep(0.05)
+    os.fork() or os._exit(0)
+    os.wait()
+print("shop")
+"""
 
 
 def run(*command: str, options: Sequence[str] = (), **environment: str) -> tuple[int, str, str]:
@@ -85,6 +103,7 @@ def python(program: str) -> list[str]:
     ("command", "status", "says"),
     [
         (["sh", "-c", "exit 3"], 3, "nothing was seen: no process of the command was a Python"),
+        ([sys.executable, "-I", "-c", "print('shop')"], 0, "nothing was seen: no process of the"),
         (python("print('shop')"), 0, "no lifespan was seen; exit status 0"),
         (python("import os; os.kill(os.getpid(), 9)"), 137, "exit status 137"),
     ],
@@ -158,6 +177,8 @@ def test_a_program_finds_its_own_path_and_its_own_sitecustomize(tmp_path: Path) 
         "import threading, signal; threading._active = signal.getsignal = None; print('shop')",
         "import os; os.fork() or os._exit(0); os.wait(); print('shop')",
         "import os; os.utime = os.open = None; import time; time.sleep(0.5); print('shop')",
+        FULL_DISK,
+        FORKS_AFTER_THREADS,
     ],
 )
 def test_whatever_a_program_replaces_it_runs(program: str) -> None:

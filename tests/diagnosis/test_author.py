@@ -140,3 +140,18 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
     assert str(found.fact()).startswith("Silent, in `test_an_exception")
     for text, said in ("x", "x"), ("Not here.", "Not here"), ("Wait ...", "Wait ..."):
         assert str(author.described(OSError(text)).fact()) == f"OSError: {said}"
+
+
+def test_what_was_installed_beside_the_authors_code_is_a_librarys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `pip install --target` does, for functions in the cloud and archives."""
+    for name in "pool/core.py", "one.py", "shop.py", "pool-1.dist-info/RECORD":
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "pool-1.dist-info/RECORD").write_text("pool/core.py,,\none.py,,\n")
+    (tmp_path / "broken.dist-info").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path.parent), str(tmp_path), "/no/folder"])
+    own = [author.is_own(str(tmp_path / each)) for each in ("pool/core.py", "one.py", "shop.py")]
+    assert own == [False, False, True]
+    assert author.is_own("/no/folder/shop.py")

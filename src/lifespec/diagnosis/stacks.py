@@ -5,11 +5,13 @@ Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import re
 import sys
 from collections import deque
+from functools import cache
 from typing import Any, NamedTuple
 
 # by the name of its frame: what this call awaits
@@ -48,9 +50,30 @@ def short(name: str) -> str:
 
 def is_installed(file: str) -> bool:
     """Tell whether a file belongs to Python, to an installed package, or is no module."""
+    if not file.endswith(".py") or file.startswith(_LIBRARY):  # such as `<string>`, or compiled
+        return True
     parts = file.replace("\\", "/").split("/")
-    is_module = file.endswith(".py")  # and not `<string>`, a program in `bin`, or compiled
-    return not is_module or file.startswith(_LIBRARY) or any(each in parts for each in _INSTALLED)
+    return any(each in parts for each in _INSTALLED) or _is_beside_its_record(file)
+
+
+def _is_beside_its_record(file: str) -> bool:
+    """Tell whether a file was installed into some other folder, as by `pip install --target`."""
+    for folder in sorted(filter(None, sys.path), key=len, reverse=True):
+        if file.startswith(folder + os.sep):
+            return _is_recorded(folder, file[len(folder) + 1 :].partition(os.sep)[0])
+    return False
+
+
+@cache
+def _is_recorded(folder: str, name: str) -> bool:
+    with contextlib.suppress(OSError):  # a zip, or no folder at all
+        for each in os.listdir(folder):
+            record = os.path.join(folder, each, "RECORD")
+            if each.endswith(".dist-info") and os.path.exists(record):
+                with open(record, encoding="utf-8") as file:
+                    if any(line.startswith((f"{name}/", f"{name},")) for line in file):
+                        return True
+    return False
 
 
 def of_thread(frame: Any) -> list[Any]:
