@@ -1,0 +1,106 @@
+"""What `lifespec watch` costs a server: processor, and memory with a thousand open WebSockets."""
+
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from serving import Program
+
+from loopback import LIMIT, free_port, until
+
+BIN = Path(sys.executable).parent
+WATCH = [sys.executable, "-m", "lifespec", "watch", "--"]
+SERVERS = {
+    "uvicorn": ("uvicorn troubles:app --no-access-log --port {port}", "Uvicorn running"),
+    "granian": ("granian --interface asgi --no-access-log troubles:app --port {port}", "Started w"),
+}
+ROUNDS, REQUESTS = 6, 1_000
+OPEN = 1_000  # WebSockets
+IDLE = 3  # seconds
+GET = b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n"
+CHAT = b"\r\n".join(
+    [
+        b"GET /chat HTTP/1.1\r\nHost: shop\r\nUpgrade: websocket\r\nConnection: Upgrade",
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+    ]
+)
+
+
+@contextmanager
+def serving(server: str, *, watched: bool) -> Iterator[tuple[int, socket.socket, int]]:
+    """Run a server; yield the process that was started, a connection to it and its port."""
+    command, begun = SERVERS[server]
+    port = free_port()
+    first, *words = command.format(port=port).split()
+    program = [*(WATCH if watched else ()), str(BIN / first), *words]
+    with Program(program, Path(__file__).parent, PYTHONUNBUFFERED="1") as found:
+        until(found, begun)
+        while True:
+            with suppress(ConnectionRefusedError):
+                client = socket.create_connection(("127.0.0.1", port), LIMIT)
+                break
+            time.sleep(0.05)
+        with client:
+            yield found.process.pid, client, port
+
+
+def processes(pid: int) -> list[int]:
+    """Return a process and all that it began."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    return [pid, *(below for child in children for below in processes(int(child)))]
+
+
+def ticks(pid: int) -> int:
+    """Return the processor that these processes have used, in hundredths of a second."""
+    texts = [Path(f"/proc/{each}/stat").read_text("utf-8") for each in processes(pid)]
+    return sum(sum(map(int, text.rpartition(")")[2].split()[11:13])) for text in texts)
+
+
+def memory(pid: int) -> int:
+    """Return the memory that only this process uses, in kilobytes."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text("utf-8").splitlines()
+    return sum(int(each.split()[1]) for each in lines if each.startswith("Private_"))
+
+
+def ask(client: socket.socket, times: int) -> None:
+    """Make requests on one connection, one after the other."""
+    for _ in range(times):
+        client.sendall(GET)
+        while not client.recv(65536).endswith(b"shop"):
+            pass
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_request_costs_the_same_processor(server: str) -> None:
+    used = {True: 0, False: 0}
+    with ExitStack() as stack:
+        runs = {watched: stack.enter_context(serving(server, watched=watched)) for watched in used}
+        for pid, client, _ in runs.values():
+            ask(client, REQUESTS)
+            assert ticks(pid)
+        for _ in range(ROUNDS):
+            for watched, (pid, client, _) in runs.items():
+                before = ticks(pid)
+                ask(client, REQUESTS)
+                used[watched] += ticks(pid) - before
+    assert used[False] / used[True] > 0.9, used  # 0.98 and 0.99 on an idle machine
+
+
+def test_a_thousand_websockets_cost_no_memory_and_little_processor() -> None:
+    kilobytes, hundredths = {}, {}
+    for watched in (False, True):
+        with serving("uvicorn", watched=watched) as (pid, _, port), ExitStack() as stack:
+            for _ in range(OPEN):
+                chat = socket.create_connection(("127.0.0.1", port), LIMIT)
+                stack.enter_context(chat).sendall(CHAT)
+                assert chat.recv(12) == b"HTTP/1.1 101"
+            before = ticks(pid)
+            time.sleep(IDLE)
+            hundredths[watched] = ticks(pid) - before
+            kilobytes[watched] = memory(processes(pid)[-1])
+    assert kilobytes[True] < 1.1 * kilobytes[False], kilobytes
+    assert hundredths[True] - hundredths[False] < 5 * IDLE, hundredths  # of 100 in a second
