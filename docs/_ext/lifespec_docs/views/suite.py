@@ -95,11 +95,10 @@ def _level(rule: Rule, spec: str) -> str:
 
 def of_role(role: str) -> Context:
     """Return all cases that check a role: what happens, the script, what is expected."""
-    phrases = {word: phrase.says for word, phrase in cases.vocabulary().phrases.items()}
     found = [case for case in cases.load() if case.role == role]
     if not found:
         raise ValueError(f"There are no cases for the role {role!r}.")
-    return {"cases": [(case, _script(case)) for case in found], "phrases": phrases}
+    return {"cases": [(case, _script(case)) for case in found]}
 
 
 def by_rule() -> Context:
