@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.watched import (
-    SEE_HANG,
     Cause,
     Process,
     causes,
@@ -197,12 +196,12 @@ class Watch:
                 continue
             if each.has_started and (taken := handlers(each).get(name)):
                 what = fact("signal-taken", signal=name, handler=taken)
-                self.say(each, Cause("taken", "", what, (), SEE_HANG))
+                self.say(each, Cause("taken", "", what))
             elif command.pid not in self.processes and (each.has_started or command.returncode):
                 program = Path(command.args[0]).name  # type: ignore[index,arg-type]
                 parts = {"program": program, "pid": command.pid, "server": each.server}
                 what = fact("watch-signal-lost", signal=name, server_pid=each.pid, **parts)
-                self.say(each, Cause("lost", "", what, (), SEE_HANG))
+                self.say(each, Cause("lost", "", what))
 
     def end(self, status: int) -> None:
         """Say how it went."""

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.app import judge
+from lifespec.conformance.app import judge, rows
 from lifespec.conformance.app.log import Answer, Line, Observation
 from lifespec.conformance.words import Words
+from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Place, fact
 from lifespec.diagnosis.logged import Logged
 
@@ -49,8 +50,8 @@ def stopped(*lines: Line, **more: Any) -> Observation:
 
 
 def row_says(seen: Observation, label: str, serving: Observation | None = None) -> list[str]:
-    rows = judge.rows(seen, serving or seen, seen, 30.0)
-    return [Words().say(row.fact) for row in rows if row.label == label]
+    found = rows.rows(seen, serving or seen, seen, 30.0)
+    return [Words().say(row.fact) for row in found if row.label == label]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
     assert row_says(seen, "never ran") == ["0: it was given to App, and nothing ran it"]
     assert "takes one argument" in " ".join(row_says(seen, "change"))
     own = error._replace(place=Place("f", "shop.py", 1))  # another function is meant
-    assert judge.advice_on(own) is None
+    assert advice.on_error(own) is None
 
 
 @pytest.mark.parametrize(
@@ -138,7 +139,7 @@ def test_advice_is_by_the_kind_of_exception(type_: str, texts: str, words: str) 
 
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
     error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
-    assert judge.advice_on(error) is None
+    assert advice.on_error(error) is None
     assert row_says(saw("failed", caught=error), "change") == []
 
 

@@ -23,6 +23,7 @@ from lifespec.conformance.words import (
     short_repr,
     translator,
 )
+from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import SENTENCES, fact
 from lifespec.testing.trace import Entry
 
@@ -64,8 +65,7 @@ def kinds() -> Iterator[str]:
 
 
 def test_every_kind_that_is_made_has_a_sentence() -> None:
-    advice = [TABLES["sentences"][table] for table in ("advice", "advice-on-lifespans")]
-    used = {*kinds(), *advice[0], *advice[1]}
+    used = {*kinds(), *(each.change for each in advice.ROWS)}
     assert len(used) > 150
     assert used - {*sentences()} == set()
 

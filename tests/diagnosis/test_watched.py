@@ -86,7 +86,7 @@ LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
         (
             [CALLED, STARTED, SHUTDOWN],
             {"lifespans": [CALL | {"asks": True}], "loops": 1},
-            "clean-up has lasted 5 s; it has not received the event",
+            "clean-up has lasted 5 s; instead of answering it waits for another event",
         ),
         ([CALLED, STARTED, SHUTDOWN], {"lifespans": [CALL | {"runs": True}], "loops": 1}, None),
         (

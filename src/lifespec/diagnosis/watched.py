@@ -10,16 +10,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis import advice
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
 
-SEE_HANG, SEE_TROUBLESHOOTING = Fact("see-hang"), Fact("see-troubleshooting")
 LINES, REQUESTS = 4, 5  # that are shown
 TELL_STOP = ("uvicorn",)  # servers whose agent knows when they begin to stop
-LIMITS = ("uvicorn", "granian")  # servers that wait for requests without a limit, and its option
 
 
 class Cause(NamedTuple):
-    """What startup or shutdown waits for: a fact, what belongs to it, and what to change.
+    """What startup or shutdown waits for: a fact, what belongs to it, and what was raised.
 
     `same` is what makes it another cause, so that it is told anew: not how long it lasts.
     """
@@ -28,7 +27,14 @@ class Cause(NamedTuple):
     same: object
     fact: Fact
     rows: Sequence[Fact] = ()
-    advice: Fact | None = None
+    error: Error | None = None
+    server: str = ""
+
+    @property
+    def advice(self) -> Fact | None:
+        """What to change."""
+        known = self.error and advice.on_error(self.error)
+        return known or advice.on(self.fact, f"{self.kind} {self.server}", self.error)
 
 
 @dataclass
@@ -161,10 +167,11 @@ def error(found: Mapping[str, Any] | None, text: str = "") -> Fact:
     if not found:
         line = next(reversed(text.strip().splitlines()), "").strip()
         return fact("text", text=line) if line else Fact("no-message")
-    kind = "error" if found["text"] else "error-bare"
-    what = fact(kind, type=found["type"], text=found["text"].removesuffix("."))
-    place = at(found["lines"])
-    return fact("at-place", what=what, place=place.fact()) if place else what
+    return _error(found).fact()
+
+
+def _error(found: Mapping[str, Any]) -> Error:
+    return Error(found["type"], found["text"], at(found["lines"]), texts=found["text"])
 
 
 def handlers(process: Process) -> dict[str, Fact]:
@@ -199,7 +206,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
     yield from events(process)
     look, silent = process.look, lasted(process.seen())
     if look and silent > after + 1 and not process.is_over:
-        yield Cause("silent", "", fact("watch-silent", seconds=int(silent)), (), SEE_HANG)
+        yield Cause("silent", "", fact("watch-silent", seconds=int(silent)))
         return
     called = process.time("called")
     if called and not process.answered:
@@ -211,7 +218,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
         if place and look["main"][-1][-1]:
             what = fact("watch-importing", module=look["importing"], seconds=look["for"])
             what = fact("at-place", what=what, place=place.fact())
-            yield Cause("importing", place, what, (), SEE_TROUBLESHOOTING)
+            yield Cause("importing", place, what)
     if (begun := process.stopped) and process.has_server and lasted(begun) > after:
         yield from _shutdown(process, int(lasted(min(begun, process.told_to_end or begun))))
 
@@ -222,52 +229,46 @@ def events(process: Process) -> Iterator[Cause]:
     server: Any = process.server.capitalize()
     if failed:
         what = error(failed["error"], failed["text"])
-        what_failed = fact("watch-failed", error=what)
-        yield Cause("failed", what, what_failed, (), SEE_TROUBLESHOOTING)
+        found = _error(failed["error"]) if failed["error"] else None
+        yield Cause("failed", what, fact("watch-failed", error=what), (), found)
     elif raised and process.has_crashed:
-        what = error(raised["error"])
-        advice = Fact("advise-cancelled") if was_cancelled(raised) else SEE_TROUBLESHOOTING
-        yield Cause("crashed", "", fact("watch-crashed", error=what), (), advice)
+        found = _error(raised["error"])
+        yield Cause("crashed", "", fact("watch-crashed", error=found.fact()), (), found)
     elif raised and was_cancelled(raised):
         if not process.has_started:
             place = at(raised["error"]["lines"]) or at(process.kept)
             what = fact("watch-startup-cut-off", server=server)
             what = fact("at-place", what=what, place=place.fact()) if place else what
-            yield Cause("startup cut off", place, what, (), SEE_HANG)
+            yield Cause("startup cut off", place, what)
     elif raised and not process.has_started:
         what = error(raised["error"])
-        kind, advice = "raised", Fact("advise-send-failed")
-        if not raised["received"]:
-            kind, advice = "unsupported", Fact("advise-no-lifespan")
-        yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server), (), advice)
+        kind = "raised" if raised["received"] else "unsupported"
+        yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server))
     if process.event("no-lifespan"):
-        yield Cause("never", "", fact("watch-never", server=server), (), SEE_TROUBLESHOOTING)
+        yield Cause("never", "", fact("watch-never", server=server))
     for each in process.events:
         if each["what"] == "died" and each["error"]:
             what = fact("watch-died", task=each["task"], error=error(each["error"]))
-            yield Cause(f"died {each['time']}", "", what, (), Fact("advise-died"))
+            yield Cause(f"died {each['time']}", "", what)
 
 
 def _startup(process: Process, seconds: int) -> Iterator[Cause]:
     if (call := _call(process)) is not None:
-        advice = Fact("advise-watched-startup")
-        yield from _waits(process, call, "startup", seconds, Fact("doing-idle"), advice)
+        yield from _waits(process, call, "startup", seconds)
 
 
-def _waits(
-    process: Process, call: Mapping[str, Any], kind: str, seconds: int, idle: Fact, advice: Fact
-) -> Iterator[Cause]:
-    """Yield what a call waits for: `idle` if for the next event; nothing if it runs just now."""
+def _waits(process: Process, call: Mapping[str, Any], phase: str, seconds: int) -> Iterator[Cause]:
+    """Yield what a call waits for; nothing if it runs just now."""
     if lines := _busy(process):
-        doing, advice = Fact("doing-blocked"), Fact("advise-blocked")
+        doing = Fact("doing-blocked")
     elif call["runs"]:
         return
     elif call["asks"]:
-        doing, advice = idle, Fact("advise-silent")
+        doing = Fact("doing-idle")
     else:
         doing, lines = Fact("doing-running"), call["lines"]
-    what = fact(f"watch-{kind}", seconds=seconds, doing=placed(doing, lines))
-    yield Cause(kind, (doing, at(lines)), what, sources(lines), advice)
+    what = fact(f"watch-{phase}", seconds=seconds, doing=placed(doing, lines))
+    yield Cause(phase, (doing, at(lines)), what, sources(lines))
 
 
 def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
@@ -276,20 +277,16 @@ def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
     if not look.get("loops") and "threads" in look:
         yield from _staying(process, server)
     elif process.event("shutdown") and not process.is_over and call is not None:
-        idle, advice = Fact("doing-not-received"), Fact("advise-clean-up")
-        yield from _waits(process, call, "clean-up", seconds, idle, advice)
+        yield from _waits(process, call, "shutdown", seconds)
     elif lines := _busy(process):
         what = fact("watch-blocked", seconds=seconds)
-        yield Cause(
-            "blocked", at(lines), placed(what, lines), sources(lines), Fact("advise-blocked")
-        )
+        yield Cause("blocked", at(lines), placed(what, lines), sources(lines))
     elif requests := look.get("requests"):
         kind = "watch-requests" if look["all"] else "watch-requests-at-least"
         what = fact(kind, seconds=seconds, server=server, count=look["open"])
         rows = tuple(_request(*each) for each in requests[:REQUESTS])
-        limit = Fact(f"advise-limit-{process.server}") if process.server in LIMITS else SEE_HANG
         same = tuple((method, path, at(lines)) for method, path, _age, lines in requests[:REQUESTS])
-        yield Cause("requests", same, what, rows, limit)
+        yield Cause("requests", same, what, rows, server=process.server)
 
 
 def _request(method: str, path: str, age: int | None, lines: Sequence[Any]) -> Fact:
@@ -310,7 +307,7 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
         what, place = fact(f"watch-{kind}", name=name), at(lines)
         what = fact("at-place", what=what, place=place.fact()) if place else what
         what = fact("watch-stays", server=server, what=what)
-        yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:], Fact("advise-close"))
+        yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:])
     main = look["main"]
     if main and main[-1][-1] and not held:
         what = placed(Fact("doing-running"), main)
@@ -326,10 +323,10 @@ def cut_off(process: Process) -> Iterator[Cause]:
         place = at(raised["error"]["lines"] if raised else ()) or at(process.kept)
         if place:
             what = fact("watch-cut-off", place=place.fact())
-            yield Cause("cut off", place, what, (), SEE_HANG)
+            yield Cause("cut off", place, what)
     elif process.has_started and not process.event("shutdown"):
         what = fact("watch-left-out", server=process.server.capitalize())
-        yield Cause("left out", "", what, (), SEE_HANG)
+        yield Cause("left out", "", what)
 
 
 def was_cancelled(raised: Mapping[str, Any]) -> bool:

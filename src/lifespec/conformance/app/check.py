@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import compare, judge, process
+from lifespec.conformance.app import compare, judge, process, rows
 from lifespec.conformance.app.log import Observation
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
@@ -177,12 +177,12 @@ def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
     """Return why a case does not apply to an application that was seen like this, or None."""
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
-    startup, shutdown = judge.answers(seen)
-    if startup.how in (*judge.ENDED, "refused"):
+    startup, shutdown = rows.answers(seen)
+    if startup.how in (*rows.ENDED, "refused"):
         return Fact("unsupported")
     if seen.startup.how != "complete":
         return Fact("does-not-start")
-    hangs = shutdown.how in judge.LATE
+    hangs = shutdown.how in rows.LATE
     events = [each for each in case.script if each.verb == "offer"]
     return Fact("does-not-stop") if hangs and len(events) > 1 else None
 
@@ -204,18 +204,18 @@ def _with_run(
 ) -> Report:
     """Return a report with how the application starts and stops."""
     sooner = seen.shutdown.how == "complete" or serving.shutdown.when == "serving"
-    if sooner and not judge.stops(serving):  # it failed while it served
-        others = [each for each in serving.facts if each not in serving.known(*judge.ENTERED)]
-        seen = replace(serving, facts=[*others, *seen.known(*judge.ENTERED)])
-    how = judge.answers(seen)[0].how
-    starts, supported = how == "complete", how not in judge.ENDED
+    if sooner and not rows.stops(serving):  # it failed while it served
+        others = [each for each in serving.facts if each not in serving.known(*rows.ENTERED)]
+        seen = replace(serving, facts=[*others, *seen.known(*rows.ENTERED)])
+    how = rows.answers(seen)[0].how
+    starts, supported = how == "complete", how not in rows.ENDED
     fails = any(each.fails() for each in report.findings)
     return replace(
         report,
-        rows=tuple(judge.rows(seen, serving, again, limit)),
+        rows=tuple(rows.rows(seen, serving, again, limit)),
         starts=starts if supported or seen.received else None,
-        stops=judge.stops(seen) if starts else None,
-        ends=not (judge.stays(seen) or judge.stays(serving)) if starts else None,
+        stops=rows.stops(seen) if starts else None,
+        ends=not (rows.stays(seen) or rows.stays(serving)) if starts else None,
         supported=supported,
         framework="" if supported or seen.received else seen.framework,
         obstacle=None if starts or fails or not supported else Fact("does-not-start"),

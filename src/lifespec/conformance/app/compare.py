@@ -7,8 +7,8 @@ a key that an event has lost, is INFO.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lifespec.conformance.app.judge import ANSWERS, ending
 from lifespec.conformance.app.log import Line, Observation
+from lifespec.conformance.app.rows import ANSWERS, ending
 from lifespec.conformance.cases import Case, Expectation, expected
 from lifespec.conformance.finding import Finding, How, Outcome, finding
 from lifespec.diagnosis.fact import Fact, fact

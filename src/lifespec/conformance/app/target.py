@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.cases import Role
 from lifespec.conformance.words import Told, short_repr
+from lifespec.diagnosis.advice import on_error
 from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
 
@@ -80,13 +81,11 @@ def _attempt(get: Callable[[], Any], what: str, module: str = "") -> Any:
         missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
             raise NotFound(fact("no-module", name=missing)) from None
-        from lifespec.conformance.app.judge import advice_on  # noqa: PLC0415  nobody else needs it
-
         found = described(error)
         if needs_trio(found):
             raise NotFound(Fact("needs-trio-installed")) from None
-        raised, advice = fact("import-raised", what=what, error=found.fact()), advice_on(found)
-        raise NotFound(fact("advised", what=raised, advice=advice) if advice else raised) from None
+        raised, change = fact("import-raised", what=what, error=found.fact()), on_error(found)
+        raise NotFound(fact("advised", what=raised, advice=change) if change else raised) from None
 
 
 def _check_signature(app: Callable[..., Any]) -> None:

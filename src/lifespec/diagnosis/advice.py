@@ -1,0 +1,146 @@
+"""What to change, by what was found: the same for a check, for a test and for a running server.
+
+Each row was tried: tests/conformance/causes.py has a program with the fault, and the change after
+which it has none.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from lifespec.diagnosis.fact import Error, Fact
+
+
+class Row(NamedTuple):
+    """What to change where all of these were found: kinds of facts, a phase, a server.
+
+    With `words`, only for an exception whose text has one of them, or that is of a class of such a
+    name.  `own` says whether a line of the author's has to have raised it.
+    """
+
+    found: str
+    change: str
+    words: Sequence[str] = ()
+    own: bool | None = None
+
+
+KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
+MANAGER = "asynchronous context manager protocol"
+# for each exception the first row that fits, and for each fact the first one
+ROWS = (
+    # a framework cannot use the lifespan that it was given
+    Row("", "advise-no-call", [f"'function' object does not support the {MANAGER}"], own=False),
+    Row("", "advise-decorator", [MANAGER, "attribute '__aenter__'", "is not an async"], own=False),
+    Row("", "advise-one-argument", ["takes 0 positional arguments but 1 was given"], own=False),
+    Row(
+        "",
+        "advise-no-lifespan",
+        ["can only handle ASGI/HTTP connections", "No application configured for scope type"],
+        own=False,
+    ),
+    Row("", "advise-mapping", ["dictionary update sequence", "object is not iterable"], own=False),
+    # an exception of the author's code
+    Row("", "advise-cancel-scope", ["to exit cancel scope", "to exit a cancel scope"]),
+    Row("", "advise-other-loop", ["different loop", "different event loop", "loop is closed"]),
+    Row("", "advise-no-loop", ["no running event loop"]),
+    Row(
+        "",
+        "advise-await",
+        ["cannot be called from a running event loop", "event loop is already running"],
+    ),
+    Row("", "advise-middleware-late", ["Cannot add middleware after"]),
+    Row("", "advise-yield-once", ["didn't yield", "didn't stop"]),
+    Row("", "advise-port", ["ddress already in use"]),
+    Row(
+        "",
+        "advise-service",
+        [
+            *("Connect call failed", "Connection refused", "Name or service not known"),
+            *("ConnectionError", "TimeoutError", "gaierror", "OperationalError", "ConnectError"),
+            *("ServerSelectionTimeout", "NoBrokersAvailable", "KafkaConnection"),
+        ],
+    ),
+    Row("", "advise-cancelled", ["CancelledError"]),
+    Row("", "advise-missing-module", ["ModuleNotFoundError"]),
+    Row("", "advise-hooks-gone", ["argument 'on_startup'", "argument 'on_shutdown'"]),
+    Row("", "advise-hooks-gone", ["attribute 'on_event'", "attribute 'add_event_handler'"]),
+    Row("", "advise-depends", ["'Depends' object"]),
+    # how the application answers, or what it does instead
+    Row("inner", "advise-scope", [f"KeyError: '{each}'" for each in KEYS]),
+    Row("inner", "advise-any-scope"),
+    Row("raised-on-scope", "advise-scope", [f"KeyError: '{each}'" for each in KEYS], own=True),
+    Row("raised-on-scope", "advise-any-scope", own=True),
+    Row("raised-on-scope", "advise-find-lifespan"),
+    Row("returned-on-scope", "advise-find-lifespan"),
+    Row("raised-late", "advise-send-failed"),
+    Row("returned-late", "advise-answer"),
+    Row("returned-early", "advise-wait"),
+    Row("failed-early", "advise-crash"),
+    Row("raised-early", "advise-crash"),
+    Row("doing-blocked", "advise-blocked"),
+    Row("doing-idle", "advise-silent"),
+    *(Row(f"{each} startup", "advise-startup") for each in ("doing-running", "doing-late")),
+    *(Row(f"{each} shutdown", "advise-clean-up") for each in ("doing-running", "doing-late")),
+    Row("doing-not-received startup", "advise-startup"),
+    Row("doing-not-received shutdown", "advise-clean-up"),
+    # what else was found
+    Row("lingers", "advise-close"),
+    Row("died", "advise-died"),
+    Row("died-stopping", "advise-died"),
+    Row("handler-ignored", "advise-handler-ignored"),
+    Row("never-ran", "advise-never-ran"),
+    # of a running server
+    Row("watch-raised", "advise-send-failed"),
+    Row("watch-unsupported", "advise-no-lifespan"),
+    Row("watch-died", "advise-died"),
+    Row("watch-blocked", "advise-blocked"),
+    Row("watch-requests uvicorn", "advise-limit-uvicorn"),
+    Row("watch-requests granian", "advise-limit-granian"),
+    Row("watch-thread", "advise-close"),
+    Row("watch-child", "advise-close"),
+    *(Row(f"watch-{each}", "see-troubleshooting") for each in ("importing", "never")),
+    *(
+        Row(f"watch-{each}", "see-troubleshooting")
+        for each in ("failed", "failed-again", "crashed")
+    ),
+    *(Row(f"watch-{each}", "see-hang") for each in ("requests", "silent", "signal-lost")),
+    *(Row(f"watch-{each}", "see-hang") for each in ("cut-off", "startup-cut-off", "left-out")),
+    Row("signal-taken", "see-hang"),
+)
+
+
+def on_error(error: Error) -> Fact | None:
+    """Return what to change by the kind of an exception; None if nothing is known."""
+    return next((Fact(each.change) for each in ROWS if not each.found and fits(each, error)), None)
+
+
+def on(found: Fact, where: str = "", error: Error | None = None) -> Fact | None:
+    """Return what to change where a fact was found; None if nothing is known.
+
+    `where` has the phase, and the name of a server.
+    """
+    known = {*where.split(), *_kinds(found)}
+    rows = (each for each in ROWS if each.found and known.issuperset(each.found.split()))
+    return next((Fact(each.change) for each in rows if fits(each, error)), None)
+
+
+def fits(row: Row, error: Error | None) -> bool:
+    """Tell whether an exception is one that a row is about."""
+    if not error:
+        return not row.words and row.own is None
+    kinds = [each for each in error.kinds if each != "CancelledError"]  # a group's, of its tasks
+    text = "\n".join((f"{error.type}: {error.text}", *kinds, error.texts))
+    is_named = not row.words or any(each in text for each in row.words)
+    return is_named and row.own in (None, bool(error.place))
+
+
+def is_misshapen(error: Error) -> bool:
+    """Tell whether a framework could not use the lifespan that it was given."""
+    return any(row.own is False and fits(row, error) for row in ROWS)
+
+
+def _kinds(part: Any) -> Iterator[str]:
+    """Yield the kind of a fact, and those of its parts."""
+    if isinstance(part, Fact):
+        yield part.kind
+        for each in part.parts.values():
+            yield from _kinds(each)
