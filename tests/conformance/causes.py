@@ -425,27 +425,6 @@ async def pool(*_):
 
 """
 PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {  # with what is told of them: of a few nothing
-    "its state is dropped": (
-        """
-def around(inner):
-    @asynccontextmanager
-    async def life(app):
-        async with inner(app):
-            yield
-    return life
-app = Starlette(lifespan=pool)
-app.router.lifespan_context = around(app.router.lifespan_context)
-""",
-        ("Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,",),
-    ),
-    "its state is another": (
-        """
-inner = Starlette(lifespan=pool)
-async def app(scope, receive, send):
-    await inner({**scope, "state": {}}, receive, send)
-""",
-        ("Requests do not get `pool`, which `pool`, shop.py:7 yields: something gives",),
-    ),
     "its state has another name": (
         """
 inner = Starlette(lifespan=pool)
@@ -458,18 +437,6 @@ async def life(app):
 app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 """,
         (),
-    ),
-    "it is given twice": (
-        """
-from starlette.routing import Router
-router = Router(lifespan=pool)
-@asynccontextmanager
-async def life(app):
-    async with pool(app), router.lifespan_context(app) as state:
-        yield state
-app = Starlette(lifespan=life)
-""",
-        ("`pool`, shop.py:7 is entered twice in one startup",),
     ),
     "two have the same": (
         """
@@ -529,21 +496,6 @@ async def life(app):
 app = Starlette(lifespan=life)
 """,
         ("fails while it runs", "it failed while it was running: ValueError: no orders"),
-    ),
-    "its clean-up is cancelled": (
-        """
-async def close():
-    await anyio.sleep(0.01)
-@asynccontextmanager
-async def life(app):
-    async with anyio.create_task_group() as group:
-        group.start_soon(anyio.sleep_forever)
-        yield
-        group.cancel_scope.cancel()
-        await close()
-app = Starlette(lifespan=life)
-""",
-        ("and its clean-up was cut off", "cancelled in `life`, shop.py:20, at `await close()`"),
     ),
     "the clean-up of its task is cancelled": (
         """
@@ -768,21 +720,6 @@ async def app(scope, receive, send):
 """,
         ("as tests do: no: it raised at shutdown: OSError: closed before, in `app`",),
     ),
-    "a task uses a processor": (
-        """
-async def poll():
-    while True:
-        await asyncio.sleep(0)
-@asynccontextmanager
-async def life(app):
-    async with anyio.create_task_group() as group:
-        group.start_soon(poll)
-        yield
-        group.cancel_scope.cancel()
-app = Starlette(lifespan=life)
-""",
-        ("`poll`, shop.py:14 uses ", " % of a processor while nothing happens"),
-    ),
     "its work ends, its lock serves every loop": (
         """
 import time
@@ -867,5 +804,598 @@ class Wrap:
 app = Wrap(inner)
 """,
         ("nothing ran it startup was answered in `Wrap.__call__`, shop.py:20",),
+    ),
+}
+# By an advice, or a fact whose sentence has its own: a program with the fault, in whose place
+# `-` the advice puts `+`, and the cause in the words of the report.
+TRIED: dict[str, tuple[str, str]] = {
+    "advise-no-call": (
+        """
+@asynccontextmanager
+async def life(app=None):
+    yield
+-app = Starlette(lifespan=life())
++app = Starlette(lifespan=life)
+""",
+        "'function' object does not support the asynchronous context manager protocol",
+    ),
+    "advise-decorator": (
+        """
++@asynccontextmanager
+async def life(app):
+    print("starts")
++    yield
+app = Starlette(lifespan=life)
+""",
+        "'coroutine' object does not support the asynchronous context manager protocol",
+    ),
+    "advise-one-argument": (
+        """
+@asynccontextmanager
+-async def life():
++async def life(app):
+    yield
+app = Starlette(lifespan=life)
+""",
+        "takes 0 positional arguments but 1 was given",
+    ),
+    "advise-no-lifespan": (
+        """
+from django.conf import settings
+from django.core.asgi import get_asgi_application
+settings.configure(ROOT_URLCONF="shop", SECRET_KEY="x")
+urlpatterns = []
+app = get_asgi_application()
++from lifespec import with_lifespan
++app = with_lifespan(app, pool)
+""",
+        "Django can only handle ASGI/HTTP connections",
+    ),
+    "advise-mapping": (
+        """
+@asynccontextmanager
+async def life(app):
+-    yield [1]
++    yield {"first": 1}
+app = Starlette(lifespan=life)
+""",
+        "dictionary update sequence",
+    ),
+    "advise-cancel-scope": (
+        """
+@asynccontextmanager
+async def life(app):
+-    group = anyio.create_task_group()
+-    await asyncio.create_task(group.__aenter__())
+-    yield
+-    await group.__aexit__(None, None, None)
++    async with anyio.create_task_group():
++        yield
+app = Starlette(lifespan=life)
+""",
+        "exit cancel scope in a different task",
+    ),
+    "advise-other-loop": (
+        """
+-ready = asyncio.new_event_loop().create_future()
+@asynccontextmanager
+async def life(app):
+    loop = asyncio.get_running_loop()
++    ready = loop.create_future()
+    loop.call_later(0.01, ready.set_result, 1)
+    await asyncio.ensure_future(ready)
+    yield
+app = Starlette(lifespan=life)
+""",
+        "attached to a different loop",
+    ),
+    "advise-no-loop": (
+        """
+-loop = asyncio.get_running_loop()
+@asynccontextmanager
+async def life(app):
++    loop = asyncio.get_running_loop()
+    loop.call_soon(print)
+    yield
+app = Starlette(lifespan=life)
+""",
+        "no running event loop",
+    ),
+    "advise-await": (
+        """
+async def connect():
+    await asyncio.sleep(0)
+@asynccontextmanager
+async def life(app):
+-    asyncio.run(connect())
++    await connect()
+    yield
+app = Starlette(lifespan=life)
+""",
+        "cannot be called from a running event loop",
+    ),
+    "advise-middleware-late": (
+        """
+def wraps(app):
+    return app
+@asynccontextmanager
+async def life(app):
+-    app.add_middleware(wraps)
+    yield
+app = Starlette(lifespan=life)
++app.add_middleware(wraps)
+""",
+        "Cannot add middleware after an application has started",
+    ),
+    "advise-yield-once": (
+        """
+def connect():
+    raise OSError("no database")
+@asynccontextmanager
+async def life(app):
+-    try:
+-        connect()
+-        yield
+-    except OSError:
+-        print("no database")
++    yield
+app = Starlette(lifespan=life)
+""",
+        "generator didn't yield",
+    ),
+    "advise-port": (
+        """
+import socket
+other = socket.create_server(("127.0.0.1", 0))
+-PORT = other.getsockname()[1]
++PORT = 0
+@asynccontextmanager
+async def life(app):
+    with socket.create_server(("127.0.0.1", PORT)):
+        yield
+app = Starlette(lifespan=life)
+""",
+        "Address already in use",
+    ),
+    "advise-service": (
+        """
+import socket
+service = socket.create_server(("127.0.0.1", 0))
+-PORT = 1
++PORT = service.getsockname()[1]
+@asynccontextmanager
+async def life(app):
+    with socket.create_connection(("127.0.0.1", PORT)):
+        yield
+app = Starlette(lifespan=life)
+""",
+        "Connection refused",
+    ),
+    "advise-cancelled": (
+        """
+@asynccontextmanager
+async def life(app):
+    task = asyncio.create_task(asyncio.sleep(100))
+    yield
+    task.cancel()
+-    await task
++    with suppress(asyncio.CancelledError):
++        await task
+app = Starlette(lifespan=life)
+""",
+        "CancelledError",
+    ),
+    "advise-hooks-gone": (
+        """
+def start():
+    print("started")
++@asynccontextmanager
++async def life(app):
++    start()
++    yield
+-app = Starlette(on_startup=[start])
++app = Starlette(lifespan=life)
+""",
+        "unexpected keyword argument 'on_startup'",
+    ),
+    "advise-depends": (
+        """
+from fastapi import Depends, FastAPI
+def settings():
+    return {"pool": 1}
+@asynccontextmanager
+-async def life(app, found=Depends(settings)):
++async def life(app):
++    found = settings()
+    print(found["pool"])
+    yield
+app = FastAPI(lifespan=life)
+""",
+        "'Depends' object is not subscriptable",
+    ),
+    "advise-scope": (
+        """
+inner = Starlette(lifespan=pool)
+async def app(scope, receive, send):
++    if scope["type"] == "lifespan":
++        return await inner(scope, receive, send)
+    print(scope["path"])
+    await inner(scope, receive, send)
+""",
+        "KeyError: 'path'",
+    ),
+    "advise-any-scope": (
+        """
+inner = Starlette(lifespan=pool)
+async def app(scope, receive, send):
++    if scope["type"] == "lifespan":
++        return await inner(scope, receive, send)
+    assert scope["type"] == "http"
+    await inner(scope, receive, send)
+""",
+        "AssertionError",
+    ),
+    "advise-find-lifespan": (
+        """
+inner = Starlette(lifespan=pool)
+async def app(scope, receive, send):
+-    if scope["type"] == "http":
++    if scope["type"] in ("http", "lifespan"):
+        await inner(scope, receive, send)
+""",
+        "it returned when it was called with the scope",
+    ),
+    "advise-send-failed": (
+        """
+def connect():
+    raise OSError("no database")
+async def app(scope, receive, send):
+    await receive()
+-    connect()
++    try:
++        connect()
++    except OSError as error:
++        await send({"type": "lifespan.startup.failed", "message": str(error)})
+""",
+        "it raised OSError: no database, in `connect`",
+    ),
+    "advise-answer": (
+        """
+async def app(scope, receive, send):
+    await receive()
++    await send({"type": "lifespan.startup.complete"})
++    await receive()
++    await send({"type": "lifespan.shutdown.complete"})
+""",
+        "it returned without an answer",
+    ),
+    "advise-wait": (
+        """
+async def app(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
++    await receive()
++    await send({"type": "lifespan.shutdown.complete"})
+""",
+        "it returned before it received lifespan.shutdown",
+    ),
+    "advise-crash": (
+        """
+def fetch():
+    raise ValueError("no orders")
+async def work():
+-    fetch()
++    try:
++        fetch()
++    except ValueError:
++        print("no orders")
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(work)
+        yield
+app = Starlette(lifespan=life)
+""",
+        "it failed while it was running: ValueError: no orders, in `fetch`",
+    ),
+    "advise-blocked": (
+        """
+@asynccontextmanager
+async def life(app):
+    done = threading.Event()
+    asyncio.get_running_loop().call_later(0.01, done.set)
+-    done.wait()
++    await asyncio.to_thread(done.wait)
+    yield
+app = Starlette(lifespan=life)
+""",
+        "it blocks the event loop in `life`",
+    ),
+    "advise-silent": (
+        """
+async def app(scope, receive, send):
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+-    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+""",
+        "instead of answering it waits for another event",
+    ),
+    "advise-startup": (
+        """
+@asynccontextmanager
+async def life(app):
+    ready = asyncio.Event()
++    asyncio.get_running_loop().call_later(0.01, ready.set)
+    await ready.wait()
+    yield
+app = Starlette(lifespan=life)
+""",
+        "it waits in `life`",
+    ),
+    "advise-clean-up": (
+        """
+@asynccontextmanager
+async def life(app):
+    task = asyncio.create_task(anyio.sleep_forever())
+    yield
++    task.cancel()
+    await asyncio.wait([task])
+app = Starlette(lifespan=life)
+""",
+        "it waits in `life`",
+    ),
+    "advise-close": (
+        """
+@asynccontextmanager
+async def life(app):
+    done = threading.Event()
+    threading.Thread(target=done.wait).start()
+    yield
++    done.set()
+app = Starlette(lifespan=life)
+""",
+        "a thread that is not a daemon",
+    ),
+    "advise-died": (
+        """
+async def work():
++    with suppress(ValueError):
+-    if True:
+        raise ValueError("no orders")
+@asynccontextmanager
+async def life(app):
+    app.state.task = asyncio.create_task(work())
+    yield
+app = Starlette(lifespan=life)
+""",
+        "while serving, the task `work`",
+    ),
+    "advise-handler-ignored": (
+        """
+from fastapi import FastAPI
+@asynccontextmanager
+async def life(app):
++    start()
+    yield
+app = FastAPI(lifespan=life)
+-@app.on_event("startup")
+def start():
+    print("started")
+""",
+        "an application that has a lifespan runs no handlers",
+    ),
+    "advise-never-ran": (
+        """
+inner = Starlette(lifespan=pool)
+@asynccontextmanager
+async def life(app):
++    async with inner.router.lifespan_context(inner) as state:
++        yield state
+-    yield
+app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
+""",
+        "`pool`, shop.py:7: it was given to Starlette, and nothing ran it",
+    ),
+    "state-dropped": (
+        """
+def around(inner):
+    @asynccontextmanager
+    async def life(app):
+-        async with inner(app):
+-            yield
++        async with inner(app) as state:
++            yield state
+    return life
+app = Starlette(lifespan=pool)
+app.router.lifespan_context = around(app.router.lifespan_context)
+""",
+        "Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,",
+    ),
+    "state-unseen": (
+        """
+inner = Starlette(lifespan=pool)
+async def app(scope, receive, send):
+-    await inner({**scope, "state": {}}, receive, send)
++    await inner(scope, receive, send)
+""",
+        "Requests do not get `pool`, which `pool`, shop.py:7 yields: something gives",
+    ),
+    "state-rebound": (
+        """
+async def app(scope, receive, send):
+-    scope["state"] = {"pool": 1}
++    scope["state"]["pool"] = 1
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+""",
+        'It put another object into scope["state"]',
+    ),
+    "context-variable": (
+        """
+from contextvars import ContextVar
+USER = ContextVar("USER")
+@asynccontextmanager
+async def life(app):
+-    USER.set("Ada")
+-    yield
++    yield {"user": "Ada"}
+app = Starlette(lifespan=life)
+""",
+        "gives to the context variable `USER`",
+    ),
+    "entered-twice": (
+        """
+from starlette.routing import Router
+router = Router(lifespan=pool)
+@asynccontextmanager
+async def life(app):
+-    async with pool(app), router.lifespan_context(app) as state:
++    async with router.lifespan_context(app) as state:
+        yield state
+app = Starlette(lifespan=life)
+""",
+        "`pool`, shop.py:7 is entered twice in one startup",
+    ),
+    "made-only": (
+        """
+@asynccontextmanager
+async def life(app):
+-    pool()
+-    yield
++    async with pool():
++        yield
+app = Starlette(lifespan=life)
+""",
+        "`pool()`, shop.py:14 makes a context manager or a generator, and nothing enters it",
+    ),
+    "cut-off": (
+        """
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep_forever)
+        yield
+        group.cancel_scope.cancel()
+-        await close()
++    await close()
+async def close():
+    await anyio.sleep(0.01)
+app = Starlette(lifespan=life)
+""",
+        "clean-up was cancelled in `life`, shop.py:18, at `await close()`",
+    ),
+    "cut-off-block": (
+        """
+async def close():
+    await asyncio.sleep(0)
+@asynccontextmanager
+async def life(app):
+    task = asyncio.create_task(asyncio.sleep(100))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+-        await close()
++    await close()
+app = Starlette(lifespan=life)
+""",
+        "`await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task",
+    ),
+    "left-out": (
+        """
+def flush():
+    raise OSError("no disk")
+async def close(): ...
+@asynccontextmanager
+async def life(app):
+    yield
+-    flush()
+-    await close()
++    try:
++        flush()
++    finally:
++        await close()
+app = Starlette(lifespan=life)
+""",
+        "`await close()` did not run, in `life`, shop.py:19: the exception left",
+    ),
+    "task-left": (
+        """
+@asynccontextmanager
+async def life(app):
+    task = asyncio.create_task(asyncio.sleep(100))
+    yield
++    task.cancel()
+app = Starlette(lifespan=life)
+""",
+        "a task that still runs: `sleep`, made in `life`",
+    ),
+    "task-unawaited": (
+        """
+async def work():
+    try:
+        await asyncio.sleep(100)
+    finally:
+        await asyncio.sleep(0.2)
+@asynccontextmanager
+async def life(app):
+    task = asyncio.create_task(work())
+    yield
+    task.cancel()
++    await asyncio.wait([task])
+app = Starlette(lifespan=life)
+""",
+        "a task that was cancelled and still runs: `work`",
+    ),
+    "unclosed": (
+        """
+class Client:
+    is_closed = False
+    def aclose(self):
+        self.is_closed = True
+Client.__module__ = "anyio"  # as a library has it
+@asynccontextmanager
+async def life(app):
+    app.state.client = Client()
+    yield
++    app.state.client.aclose()
+app = Starlette(lifespan=life)
+""",
+        "a Client of anyio that is not closed.",
+    ),
+    "signal-taken": (
+        """
+import signal
+before = signal.getsignal(signal.SIGTERM)
+def stop(*_):
+    print("stops")
+@asynccontextmanager
+async def life(app):
+-    signal.signal(signal.SIGTERM, stop)
+    yield
++    stop()
+app = Starlette(lifespan=life)
+""",
+        "takes SIGTERM from the server",
+    ),
+    "busy": (
+        """
+async def poll():
+    while True:
+-        await asyncio.sleep(0)
++        await asyncio.sleep(1)
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        group.start_soon(poll)
+        yield
+        group.cancel_scope.cancel()
+app = Starlette(lifespan=life)
+""",
+        "`poll`, shop.py:14 uses ",
     ),
 }
