@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from lifespec import cli, commands, watch
-from lifespec.conformance.words import Words
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.watched import Cause, Process
+from lifespec.words import Words
 
 LIMIT = 60.0
 WATCH = [sys.executable, "-m", "lifespec", "watch"]

@@ -25,9 +25,9 @@ from lifespec.conformance.finding import Finding, Unchecked, Verdict, known_rule
 from lifespec.conformance.processes import FORKS, SIGNALLED
 from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import NEWEST, rules
-from lifespec.conformance.words import FOLDERS, WIDTH, Words, base, language, site, wrapped
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
+from lifespec.words import FOLDERS, WIDTH, Words, base, language, site, wrapped
 
 END = '\n"""\n'  # of the docstring of a module
 COPIES = {

@@ -6,10 +6,10 @@ import pytest
 
 from lifespec.conformance.app import judge, rows
 from lifespec.conformance.app.log import Answer, Line, Observation
-from lifespec.conformance.words import Words
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Place, fact
 from lifespec.diagnosis.logged import Logged
+from lifespec.words import Words
 
 RECEIVED = Line(0.0, "received", "lifespan.startup")
 REFUSED = Line(1.0, "refused", "1", why=fact("no-event", value="1"))

@@ -12,7 +12,7 @@ from apart import checked
 from lifespec.conformance import Report, check_middleware
 from lifespec.conformance.app.check import cases_for
 from lifespec.conformance.app.log import plain
-from lifespec.conformance.words import Words
+from lifespec.words import Words
 
 LIMIT = {  # seconds that these let pass twice, on a machine that may be busy
     "holds_answers_back": 2.0, "hangs_at_shutdown": 2.0, "deafens": 2.0, "waits_for_ever": 2.0,

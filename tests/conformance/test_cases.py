@@ -9,8 +9,8 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, Expectation, vocabulary
 from lifespec.conformance.rules import rules
-from lifespec.conformance.words import data
 from lifespec.validate import SPECS
+from lifespec.words import data
 
 
 def small(**keys: Any) -> str:

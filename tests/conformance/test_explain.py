@@ -5,7 +5,8 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from lifespec.conformance import explain, words
+from lifespec import words
+from lifespec.conformance import explain
 from lifespec.conformance.rules import rules
 
 LANGUAGES = sorted(words.FOLDERS)

@@ -7,8 +7,8 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.explain import heading, sources
 from lifespec.conformance.rules import LEVELS, STAGES, Rule, Source, read, rules, specs_of
-from lifespec.conformance.words import data, names, translator
 from lifespec.validate import SPECS
+from lifespec.words import data, names, translator
 
 ROW = """
 [a]

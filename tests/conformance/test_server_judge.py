@@ -9,8 +9,8 @@ import pytest
 from lifespec.conformance.cases import vocabulary
 from lifespec.conformance.server.judge import Judge, NotJudged, without_tracebacks
 from lifespec.conformance.server.play import Observation
-from lifespec.conformance.words import Words
 from lifespec.diagnosis.fact import Fact, fact
+from lifespec.words import Words
 from sights import answered, line, saw
 
 CALLED, HTTP = "called lifespan", "called http"

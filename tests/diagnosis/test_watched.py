@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.words import Words
 from lifespec.diagnosis.watched import Process, causes, cut_off, events
+from lifespec.words import Words
 
 HERE = Path(__file__).name
 OWN = [__file__, 1, "clean_up", True]

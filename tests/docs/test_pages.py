@@ -14,8 +14,8 @@ from babel.messages.pofile import read_po
 from published import ROOT
 
 from lifespec import Lifespan
-from lifespec.conformance.words import data, translator
 from lifespec.server import TABLE
+from lifespec.words import data, translator
 from lifespec_docs.blocks import joined, programs
 from lifespec_docs.facts import facts
 from lifespec_docs.tables import environment

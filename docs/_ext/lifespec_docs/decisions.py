@@ -26,7 +26,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec.conformance.rules import Rule, rules
-from lifespec.conformance.words import names
+from lifespec.words import names
 from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.rules import refer
 from lifespec_docs.words import mark as _

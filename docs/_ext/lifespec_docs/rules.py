@@ -23,8 +23,8 @@ from sphinx.util.nodes import make_refnode
 from lifespec.conformance import cases
 from lifespec.conformance.explain import heading
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, rules
-from lifespec.conformance.words import data, names
 from lifespec.validate import SPECS
+from lifespec.words import data, names
 from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.tables import prose
 from lifespec_docs.views.records import read as record

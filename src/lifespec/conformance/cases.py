@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
 from lifespec.conformance.rules import rules
-from lifespec.conformance.words import data
 from lifespec.validate import SPECS, lifespan_scope
+from lifespec.words import data
 
 Role = Literal["server", "application", "middleware"]
 ROLES: tuple[Role, ...] = get_args(Role)

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule
-from lifespec.conformance.words import (
+from lifespec.validate import SPECS
+from lifespec.words import (
     WIDTH,
     Translate,
     _,
@@ -14,7 +15,6 @@ from lifespec.conformance.words import (
     translator,
     wrapped,
 )
-from lifespec.validate import SPECS
 
 NONE = "–"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from lifespec.conformance.finding import Finding, Verdict
 from lifespec.conformance.report import Report
-from lifespec.conformance.words import english, printable
 from lifespec.diagnosis.fact import Fact
+from lifespec.words import english, printable
 
 FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
 

@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple, Self
 
 from lifespec.conformance.cases import Case, Expectation, expected
 from lifespec.conformance.rules import NEWEST, rules
-from lifespec.conformance.words import Told, english
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
+from lifespec.words import Told, english
 
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
 

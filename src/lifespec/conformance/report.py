@@ -9,9 +9,9 @@ from typing import Any, Self
 from lifespec.conformance.cases import COURSE, Role, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
-from lifespec.conformance.words import WIDTH, Words, base, columns, site, wrapped
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import sequence
+from lifespec.words import WIDTH, Words, base, columns, site, wrapped
 
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = dict(zip(Verdict, ("1;31", "33", "32", "36", "2"), strict=True))

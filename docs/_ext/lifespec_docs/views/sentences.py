@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from lifespec.conformance.words import Words
 from lifespec.diagnosis.fact import Fact
+from lifespec.words import Words
 from lifespec_docs.words import mark as _
 
 OWN = {  # of kinds that only records have: why a case or a rule does not apply

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lifespec import validate
-from lifespec.conformance.words import names
 from lifespec.validate import EVENTS, SPECS
+from lifespec.words import names
 from lifespec_docs.words import mark as _
 
 Context = dict[str, Any]

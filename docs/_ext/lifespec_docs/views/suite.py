@@ -14,8 +14,8 @@ from lifespec import validate
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, rules
-from lifespec.conformance.words import data, names
 from lifespec.validate import SPECS
+from lifespec.words import data, names
 from lifespec_docs.words import mark as _
 
 Context = dict[str, Any]

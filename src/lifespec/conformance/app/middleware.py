@@ -15,9 +15,9 @@ from lifespec.conformance.app.play import Call, Watch
 from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.words import short_repr
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import fact
+from lifespec.words import short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]

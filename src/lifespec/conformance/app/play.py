@@ -26,12 +26,12 @@ from lifespec.conformance.app.log import (
 )
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
-from lifespec.conformance.words import Told, cut, short_repr
 from lifespec.diagnosis import waits
 from lifespec.diagnosis.author import chain, described, is_lifespec, own_modules, place, places
 from lifespec.diagnosis.busy import busy, used
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import awaited, line
+from lifespec.words import Told, cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 

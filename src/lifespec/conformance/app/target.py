@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.cases import Role
-from lifespec.conformance.words import Told, short_repr
 from lifespec.diagnosis.advice import on_error
 from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
+from lifespec.words import Told, short_repr
 
 _MISSING = object()
 

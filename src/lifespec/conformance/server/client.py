@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, NotConnected
 from typing import Any, Literal, NamedTuple, cast
 
-from lifespec.conformance.words import Told
 from lifespec.diagnosis.fact import fact
+from lifespec.words import Told
 
 Knock = Literal["refused", "unanswered", "answered"]
 POLL = 0.1  # seconds after which a read looks whether the check was cancelled

@@ -15,9 +15,9 @@ from typing import Any, NoReturn
 from lifespec.conformance.finding import How, Outcome
 from lifespec.conformance.processes import SIGNALLED
 from lifespec.conformance.server.play import REQUESTS, Line, Observation
-from lifespec.conformance.words import Told
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
+from lifespec.words import Told
 
 NEVER = float("inf")
 LONGEST = 160  # characters of what a server wrote

@@ -14,7 +14,10 @@ import lifespec
 from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.finding import Row
 from lifespec.conformance.report import render
-from lifespec.conformance.words import (
+from lifespec.diagnosis import advice
+from lifespec.diagnosis.fact import SENTENCES, fact
+from lifespec.testing.trace import Entry
+from lifespec.words import (
     Words,
     cut,
     data,
@@ -23,9 +26,6 @@ from lifespec.conformance.words import (
     short_repr,
     translator,
 )
-from lifespec.diagnosis import advice
-from lifespec.diagnosis.fact import SENTENCES, fact
-from lifespec.testing.trace import Entry
 
 SOURCE = Path(lifespec.__file__).parent
 AT = {"_either": 1}  # the position of a kind among the arguments, if it is not the first

@@ -1,7 +1,7 @@
-"""The words of the suite: sentences, names, languages, and texts of others as parts of a sentence.
+"""The words of reports and warnings: sentences, names, languages, and texts of others as parts.
 
-`data/sentences.toml` has the sentence of each kind of fact, `Words` puts the parts into it, and a
-terminal gets it in lines.  What is observed is data everywhere else.
+`conformance/data/sentences.toml` has the sentence of each kind of fact, `Words` puts the parts into
+it, and a terminal gets it in lines.  What is observed is data everywhere else.
 """
 
 import functools
