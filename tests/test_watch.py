@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pty
+import select
 import shlex
 import signal
 import subprocess
@@ -22,14 +23,17 @@ from lifespec.words import Words
 
 LIMIT = 60.0
 WATCH = [sys.executable, "-m", "lifespec", "watch"]
-# says each signal that comes, and ends half a second after the first
+# says each signal that comes, and ends a while after the first, or after as many as it is told
 COUNTS = """
 import signal, sys, time
 heard = []
-for each in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
-    signal.signal(each, lambda number, _: heard.append(signal.Signals(number).name))
+def hears(number, _):
+    heard.append(signal.Signals(number).name)
+    print("got", flush=True)
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP, signal.SIGCONT):
+    signal.signal(each, hears)
 print("ready", flush=True)
-while not heard:
+while len(heard) < int(sys.argv[1]):
     time.sleep(0.01)
 time.sleep(0.7)
 print("heard", *heard, flush=True)
@@ -136,28 +140,52 @@ def test_what_cannot_be_run_is_said(
         (os.kill, signal.SIGTERM, "SIGTERM"),  # to this process alone: it is passed on
         (os.killpg, signal.SIGTERM, "SIGTERM"),  # to all: it is not passed on once more
         (os.kill, signal.SIGUSR1, "SIGUSR1"),
+        (os.killpg, signal.SIGHUP, "SIGHUP"),  # as a terminal that is closed
     ],
 )
 def test_a_signal_arrives_once(to: Any, number: int, heard: str) -> None:
-    with start(*python(COUNTS)) as process:
+    with start(*python(COUNTS), "1") as process:
         to(process.pid, number)
         output, _said = process.communicate(timeout=LIMIT)
-    assert output == f"heard {heard}\n"
+    assert output == f"got\nheard {heard}\n"
 
 
-def test_ctrl_c_in_a_terminal_arrives_once() -> None:
+CTRL_C, CTRL_Z = b"\x03", b"\x1a"
+
+
+@pytest.mark.parametrize(
+    ("typed", "heard"),
+    [
+        ([(CTRL_C, "heard")], "SIGINT"),
+        ([(CTRL_C, "got"), (CTRL_C, "heard")], "SIGINT SIGINT"),
+        ([(CTRL_Z, "topped"), (b"fg\n", "got"), (CTRL_C, "heard")], "SIGCONT SIGINT"),
+    ],
+)
+def test_keys_of_a_terminal_do_what_they_do_without_it(
+    typed: list[tuple[bytes, str]], heard: str, tmp_path: Path
+) -> None:
+    (tmp_path / "counts.py").write_text(COUNTS)
     pid, terminal = pty.fork()
     if not pid:
-        os.execv(sys.executable, [*WATCH, "--", *python(COUNTS)])  # noqa: S606
+        os.execvp("sh", ["sh", "-i"])  # noqa: S606  a shell with control of jobs
     output = b""
-    while b"ready" not in output:
-        output += os.read(terminal, 1000)
-    os.write(terminal, b"\x03")
-    while b"exit status" not in output:
-        output += os.read(terminal, 1000)
-    os.waitpid(pid, 0)
+
+    def until(words: str) -> None:
+        nonlocal output
+        while words.encode() not in output:
+            assert select.select([terminal], [], [], LIMIT)[0], output
+            output += os.read(terminal, 1000)
+        output = output.partition(words.encode())[2]
+
+    command = [*WATCH, "--after", "0.5", "--", sys.executable, str(tmp_path / "counts.py")]
+    os.write(terminal, f"{shlex.join([*command, str(len(heard.split()))])}\n".encode())
+    until("ready\r\n")
+    for keys, shows in typed:
+        os.write(terminal, keys)
+        until(shows if shows != "heard" else f"heard {heard}\r\n")
+    until("exit status 0")
     os.close(terminal)
-    assert b"heard SIGINT\r\n" in output
+    os.waitpid(pid, 0)
 
 
 def test_a_program_finds_its_own_path_and_its_own_sitecustomize(tmp_path: Path) -> None:
@@ -302,7 +330,7 @@ def test_a_handler_of_the_authors_takes_a_signal(state: watch.Watch, said: list[
     found = process_of(state, os.getpid(), CALLED, STARTED)
     state.signals.append(watch.Signal(signal.SIGTERM, 20.0))
     command: Any = subprocess.Popen(["true"])
-    found.take({"what": "look", "handlers": {"SIGTERM": [__file__, 1, "f.<locals>.stop", True]}})
+    found.take({"what": "look", "handlers": {"SIGTERM": [__file__, 1, "stop"]}})
     state.say_signal(command)
     command.wait()
     found.take({"what": "look", "open": 1})  # it waits for a request

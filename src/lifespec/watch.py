@@ -37,13 +37,13 @@ SIGNALLED = 128  # shells add it to the number of the signal that ended a proces
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # signals that tell a server to end
 PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 AGENT = "lifespec_agent"  # the package in which it travels
-FILES = ("agent", "alive", "stacks")
+FILES = ("agent", "alive", "hooks", "stacks")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
 START = """\
 import importlib.machinery, importlib.util, sys
 try:
     import lifespec_agent.agent
-    lifespec_agent.agent.begin({folder!r}, {own!r}, {watcher!r})
+    lifespec_agent.agent.begin({folder!r}, {own!r})
 except Exception:
     pass
 sys.path[:] = [each for each in sys.path if each != {folder!r}]
@@ -66,7 +66,7 @@ def write_agent(folder: Path, command: Sequence[str]) -> None:
         (package / f"{name}.py").write_bytes(text)
     targets = filter(None, map(TARGET.match, command))
     own = next((each[1] for each in targets), "")
-    start = START.format(folder=str(folder), own=own, watcher=os.getpid())
+    start = START.format(folder=str(folder), own=own)
     (folder / "sitecustomize.py").write_text(start, "utf-8")
 
 
@@ -292,7 +292,7 @@ def attach(pid: int, after: float, tell: Tell) -> None:
     """
     with _folder(()) as folder:
         state = Watch(folder, after, tell)
-        start = START.format(folder=str(folder), own="", watcher=os.getpid())
+        start = START.format(folder=str(folder), own="")
         script = folder / "begin.py"
         script.write_text(f"import sys\nsys.path.insert(0, {str(folder)!r})\n{start}", "utf-8")
         sys.remote_exec(pid, str(script))  # type: ignore[attr-defined]  # Python 3.14
@@ -305,6 +305,13 @@ def attach(pid: int, after: float, tell: Tell) -> None:
 @contextlib.contextmanager
 def _folder(command: Sequence[str]) -> Iterator[Path]:
     """Yield a folder with the agent for a command, which is removed at the end."""
+    import fcntl  # noqa: PLC0415  which Windows lacks, where only this module's help is read
+
     with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
         write_agent(Path(name), command)
-        yield Path(name)
+        lock = os.open(name, os.O_RDONLY)  # held for as long as this process lives
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield Path(name)
+        finally:
+            os.close(lock)

@@ -3,9 +3,11 @@
 import ast
 import asyncio
 import contextlib
+import fcntl
 import importlib
 import json
 import os
+import queue
 import signal
 import sys
 import threading
@@ -19,8 +21,9 @@ import pytest
 import trio
 
 from lifespec.diagnosis import agent as module
-from lifespec.diagnosis import alive, stacks
-from lifespec.diagnosis.agent import Agent, Server
+from lifespec.diagnosis import alive, hooks, stacks
+from lifespec.diagnosis.agent import Agent
+from lifespec.diagnosis.hooks import Server
 
 HERE = Path(__file__).name
 SOURCE = """
@@ -70,10 +73,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterat
     """Import a server that the agent knows."""
     (tmp_path / "toyserver.py").write_text(SOURCE, "utf-8")
     known = Server("toy", "Lifespan", "call", "receive", "send", "stop")
-    monkeypatch.setitem(module.SERVERS, "toyserver", known)
-    monkeypatch.setitem(module.MOMENTS, "toyserver", ("toy", "Off", "startup", "no-lifespan"))
+    monkeypatch.setitem(hooks.SERVERS, "toyserver", known)
+    monkeypatch.setitem(hooks.MOMENTS, "toyserver", ("toy", "Off", "startup", "no-lifespan"))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "meta_path", [module.Finder(agent), *sys.meta_path])
+    monkeypatch.setattr(sys, "meta_path", [hooks.Finder(agent), *sys.meta_path])
     yield importlib.import_module("toyserver")
     sys.modules.pop("toyserver")
 
@@ -200,9 +203,9 @@ def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
 
 
 def test_other_modules_are_found_by_others(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert module.Finder(agent).find_spec("json") is None
+    assert hooks.Finder(agent).find_spec("json") is None
     monkeypatch.setattr(sys, "meta_path", [])
-    assert module.Finder(agent).find_spec("uvicorn.server") is None
+    assert hooks.Finder(agent).find_spec("uvicorn.server") is None
 
 
 def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
@@ -272,13 +275,12 @@ def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent
 def test_a_served_package_is_the_authors_even_if_it_is_installed(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asyncio_file = asyncio.tasks.__file__
-    assert not agent.is_own(asyncio_file)
-    assert not agent.is_own(module.__file__)
-    agent.own = "asyncio"
-    assert agent.is_own(asyncio_file)
-    monkeypatch.setitem(sys.modules, "asyncio", SimpleNamespace(__file__=None))
-    assert not agent.is_own(asyncio_file)
+    monkeypatch.setattr(stacks, "served", [])
+    for name in "", "asyncio", "queue":
+        agent.own = name
+        agent.find_served()
+        own = [stacks.is_own(each.__file__) for each in (asyncio.tasks, queue, module)]
+        assert own == [name == "asyncio", name == "queue", False]
 
 
 def test_calls_of_granian_have_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +315,7 @@ def test_trio_is_looked_at_by_its_token(agent: Agent) -> None:
             await trio.sleep(0.01)
 
     async def main() -> None:
-        token.append(module.current_loop())
+        token.append(hooks.current_loop())
         async with trio.open_nursery() as nursery:
             nursery.start_soon(waits, {"type": "websocket", "path": "/chat"}, None, None)
 
@@ -341,29 +343,22 @@ def test_it_looks_until_nobody_reads(
         looks.append(now)
         agent.is_stopping, agent.began = False, 0.0  # from now on it rests
         if len(looks) > 1:
-            agent.watcher = 2**22 + 1  # a process that there cannot be
+            os.close(lock)
 
     monkeypatch.setattr(agent, "look", look)
     monkeypatch.setattr(module, "TICK", 0.0)
     monkeypatch.setattr(module, "REST", 0.0)
-    agent.watcher = os.getpid()
+    lock = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     agent.run()
     assert len(looks) == 2
     assert not tmp_path.exists()
+    assert not agent.is_watched()
 
 
-def test_what_cannot_be_written_or_asked_is_left_out(
-    agent: Agent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_is_left_out(agent: Agent) -> None:
     agent.path = "/nowhere/file"
     agent.note("look")
-
-    def refuses(*_: object) -> None:
-        raise PermissionError
-
-    agent.watcher = 1
-    monkeypatch.setattr(os, "kill", refuses)
-    assert agent.is_watched()
 
 
 def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
@@ -384,7 +379,7 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
 
 def test_what_travels_into_servers_runs_on_python_3_9() -> None:
-    for each in module, alive, stacks:
+    for each in module, alive, hooks, stacks:
         ast.parse(Path(each.__file__).read_text("utf-8"), feature_version=(3, 9))
 
 
@@ -395,8 +390,6 @@ def test_while_it_serves_little_is_looked_at(agent: Agent) -> None:
     assert lines(agent, "look") == []
     agent.look_at_tasks({}, now)
     assert agent.requests == {}
-    agent.watcher = 0
-    assert agent.is_watched()
     frames = {threading.main_thread().ident or 0: sys._getframe()}
     first, second = (agent.seen(frames, {}, now + seconds) for seconds in (0, 3))
     assert (first["for"], second["for"]) == (0, 3)
@@ -410,11 +403,11 @@ def test_a_class_is_hooked_by_one_table_or_the_other(
     monkeypatch.setattr(
         inspect, "markcoroutinefunction", lambda each: marked.append(each) or each, raising=False
     )
-    monkeypatch.delitem(module.MOMENTS, "toyserver")
+    monkeypatch.delitem(hooks.MOMENTS, "toyserver")
     fresh = importlib.reload(toy)  # whose methods the finder has hooked, and marked
     assert len(marked) == 4
-    monkeypatch.delitem(module.SERVERS, "toyserver")
-    module.hook(fresh, agent)
+    monkeypatch.delitem(hooks.SERVERS, "toyserver")
+    hooks.hook(fresh, agent)
     assert len(marked) == 4
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.diagnosis import author
+from lifespec.diagnosis import author, stacks
 from lifespec.diagnosis.fact import short
 from lifespec.diagnosis.stacks import awaited, line
 
@@ -100,19 +100,19 @@ def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
     if "." in module:
         (file.parent / "__init__.py").touch()
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(author, "_checked", [])
+    monkeypatch.setattr(stacks, "served", [])
     package = ModuleType("stand")
     package.__file__ = str(file)
     monkeypatch.setitem(sys.modules, "stand", package)
-    assert (author.is_own(str(file)), author.library(module)) == (False, "stand")
+    assert (stacks.is_own(str(file)), author.library(module)) == (False, "stand")
     monkeypatch.delitem(sys.modules, "stand")
     author.own_package("stand")
     monkeypatch.setitem(sys.modules, "stand", package)
-    assert (author.is_own(str(file)), author.library(module)) == (True, "")
-    assert not author.is_own(str(folder / "other.py"))
+    assert (stacks.is_own(str(file)), author.library(module)) == (True, "")
+    assert not stacks.is_own(str(folder / "other.py"))
     author.own_package("__main__")
     author.own_package("nosuch")
-    assert not author.is_own(str(file))
+    assert not stacks.is_own(str(file))
 
 
 def test_a_file_elsewhere_has_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,6 +152,6 @@ def test_what_was_installed_beside_the_authors_code_is_a_librarys(
     (tmp_path / "pool-1.dist-info/RECORD").write_text("pool/core.py,,\none.py,,\n")
     (tmp_path / "broken.dist-info").mkdir()
     monkeypatch.setattr(sys, "path", [str(tmp_path.parent), str(tmp_path), "/no/folder"])
-    own = [author.is_own(str(tmp_path / each)) for each in ("pool/core.py", "one.py", "shop.py")]
+    own = [stacks.is_own(str(tmp_path / each)) for each in ("pool/core.py", "one.py", "shop.py")]
     assert own == [False, False, True]
-    assert author.is_own("/no/folder/shop.py")
+    assert stacks.is_own("/no/folder/shop.py")

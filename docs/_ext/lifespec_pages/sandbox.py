@@ -39,7 +39,10 @@ NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process th
 # a plugin that it finds
 IMPORTED = ["lifespec.cli", "lifespec.testing", "pytest", "_pytest.pytester", "coverage"]
 ANEW = {"pytest": "lifespec"}
-PERL = ["perl", "-MFuture::AsyncAwait", "-e", "1"]
+PROBES = {  # what a program is tried with, and what is lacking if that fails
+    "perl": (["perl", "-MFuture::AsyncAwait", "-e", "1"], "Future::AsyncAwait of perl"),
+    "unshare": (["unshare", "--pid", "--fork", "--mount-proc", "true"], "a right to use unshare"),
+}
 IGNORED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 
 
@@ -273,11 +276,10 @@ def _text(file: IO[bytes]) -> str:
 def lacking(program: str) -> str:
     """Return the name of a program that is not installed, or "".
 
-    perl needs the module that applications of PAGI use.
+    perl needs the module that applications of PAGI use, and unshare the right to use it.
     """
     if not shutil.which(program):
         return program
-    if program == "perl":
-        done = subprocess.run(PERL, check=False, capture_output=True, text=True, timeout=60)
-        return "Future::AsyncAwait of perl" if done.returncode else ""
-    return ""
+    probe, lacks = PROBES.get(program, (["true"], ""))
+    done = subprocess.run(probe, check=False, capture_output=True, timeout=60)
+    return lacks if done.returncode else ""

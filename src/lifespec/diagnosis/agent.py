@@ -1,6 +1,6 @@
 """The looker inside of a watched process: it writes down what the process does while nothing moves.
 
-`lifespec watch` puts `agent`, `alive` and `stacks` into a folder, and begins here from a
+`lifespec watch` puts this and what it imports into a folder, and begins here from a
 `sitecustomize`, so that workers, reloaded children and forks have it, too.  A thread looks ten
 times a second while startup or shutdown lasts, and else once a second.  Each process has a file,
 with a line of JSON for each event and for each look that differs from the one before; its time of
@@ -12,7 +12,7 @@ What goes wrong here is nobody's trouble but ours: it is left out, and the serve
 from __future__ import annotations
 
 import contextlib
-import functools
+import fcntl
 import gc
 import json
 import os
@@ -22,85 +22,34 @@ import threading
 import time
 import weakref
 from _thread import get_ident, start_new_thread
-from collections.abc import Callable
+from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
-from typing import Any, NamedTuple
+from typing import Any
 
-from . import alive, stacks
+from . import alive, hooks, stacks
 
 TICK, REST = 0.1, 1.0  # seconds between two looks
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
 MOST = 8  # calls, and lines of a call, that are written down
 COUNTED = 200  # tasks whose calls are looked at, the oldest first
-_COROUTINE = 0x80  # the flag of its code
 _SIGNALS = {"SIGINT": 2, "SIGTERM": 15}
-_FOLDER = os.path.dirname(os.path.abspath(__file__))
-
-
-class Server(NamedTuple):
-    """A class of a server that carries out a lifespan, and its methods.
-
-    That which calls the application, those that it is given, and that which begins shutdown.
-    """
-
-    name: str
-    kind: str
-    call: str
-    receive: str
-    send: str
-    stop: str
-
-
-# by module
-SERVERS = {
-    "uvicorn.lifespan.on": Server("uvicorn", "LifespanOn", "main", "receive", "send", "shutdown"),
-    "hypercorn.asyncio.lifespan": Server(
-        "hypercorn", "Lifespan", "handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown"
-    ),
-    "hypercorn.trio.lifespan": Server(
-        "hypercorn", "Lifespan", "handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown"
-    ),
-    "granian.asgi": Server("granian", "LifespanProtocol", "handle", "receive", "send", "shutdown"),
-    "gunicorn.asgi.lifespan": Server(
-        "gunicorn", "LifespanManager", "_run_lifespan", "_receive", "_send", "shutdown"
-    ),
-}
-# methods whose call says something by itself: module, class, method, and what
-MOMENTS = {
-    "uvicorn.server": ("uvicorn", "Server", "shutdown", "stop"),
-    "uvicorn.lifespan.off": ("uvicorn", "LifespanOff", "startup", "no-lifespan"),
-    "daphne.server": ("daphne", "Server", "run", "no-lifespan"),
-}
-
-
-class Lifespan:
-    """A call of an application with the lifespan scope, by a known server."""
-
-    def __init__(self) -> None:
-        self.coroutine: Any = lambda: None  # weak references, to the call and to one of receive
-        self.receive: Any = lambda: None
-        self.has_received = self.is_answered = False  # of startup
-
-    def is_in_receive(self) -> bool:
-        """Tell whether the application waits for an event."""
-        return getattr(self.receive(), "cr_frame", None) is not None
 
 
 class Agent:
     """What looks at this process, and writes into a file of a folder.
 
-    `own` is the package of the application, `watcher` the process that reads.
+    `own` is the package of the application.  Who reads keeps a lock on the folder.
     """
 
-    def __init__(self, folder: str, own: str = "", watcher: int = 0) -> None:
-        self.folder, self.own, self.watcher = folder, own, watcher
+    def __init__(self, folder: str, own: str = "") -> None:
+        self.folder, self.own = folder, own
         self.begin()
 
     def begin(self) -> None:
         """Begin, perhaps anew: in a process that was forked."""
         self.pid = os.getpid()
         self.path = os.path.join(self.folder, f"{self.pid}.jsonl")
-        self.lifespans: list[Lifespan] = []
+        self.lifespans: list[hooks.Lifespan] = []
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
         self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
         self.died: set[int] = set()
@@ -120,20 +69,23 @@ class Agent:
             sleep(TICK if self.is_lively() else REST)
             with contextlib.suppress(Exception):
                 self.look(monotonic())
+            with contextlib.suppress(Exception):
+                utime(self.path)  # it has looked
 
     def is_watched(self) -> bool:
         """Tell whether somebody reads; if not, remove what was written."""
-        if self.watcher:
+        with contextlib.suppress(OSError):  # it was removed, or is locked
+            folder = os.open(self.folder, os.O_RDONLY)
             try:
-                os.kill(self.watcher, 0)
-            except ProcessLookupError:
-                import shutil  # noqa: PLC0415  not at the start of each process
+                fcntl.flock(folder, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+            finally:
+                os.close(folder)
+            import shutil  # noqa: PLC0415  not at the start of each process
 
-                shutil.rmtree(self.folder, ignore_errors=True)
-                return False
-            except OSError:  # it is another user's
-                pass
-        return True
+            shutil.rmtree(self.folder, ignore_errors=True)
+        return False
 
     def is_lively(self) -> bool:
         """Tell whether startup or shutdown may last."""
@@ -156,6 +108,7 @@ class Agent:
         """Write down what the process does, if it is something else than before."""
         if os.path.exists(os.path.join(self.folder, "stop")):
             self.is_stopping = True
+        self.find_served()
         frames = stacks.threads()
         frames.pop(get_ident(), None)
         loops = self.running(frames)
@@ -169,7 +122,13 @@ class Agent:
             if repr(seen) != self.before:
                 self.before = repr(seen)
                 self.note("look", **seen)
-        os.utime(self.path)  # it has looked
+
+    def find_served(self) -> None:
+        """Find the package that is served, once it is imported."""
+        module = sys.modules.get(self.own)
+        file = getattr(module, "__file__", None)
+        if file:
+            stacks.serve(file, is_package=hasattr(module, "__path__"))
 
     def running(self, frames: dict[int, Any]) -> dict[Any, Any]:
         """Return the event loops that run, each with the innermost frame of its thread."""
@@ -214,24 +173,15 @@ class Agent:
                 handlers.append(getattr(handle, "_callback", None))
             for each in handlers:
                 code = getattr(each, "__code__", None)
-                if code is not None and self.is_own(code.co_filename):
-                    found[name] = [code.co_filename, code.co_firstlineno, name_of(each), True]
+                if code is not None and stacks.is_own(code.co_filename):
+                    at = code.co_filename, code.co_firstlineno, stacks.name_of(each)
+                    found[name] = at
         return found
 
     def lines(self, frames: list[Any]) -> list[Any]:
         """Return the author's lines among frames, or else the innermost one, with whose it is."""
-        found = [stacks.line(each) for each in frames]
-        own = [each for each in found if self.is_own(each.file)]
-        return [[*each, bool(own)] for each in own[-MOST:] or found[-1:]]
-
-    def is_own(self, file: str) -> bool:
-        """Tell whether a file is the author's: of no library, or of the package that is served."""
-        if file.startswith(_FOLDER):
-            return False
-        module = sys.modules.get(self.own) if self.own else None
-        home = os.path.dirname(getattr(module, "__file__", None) or "")
-        package = bool(home) and hasattr(module, "__path__") and file.startswith(home + os.sep)
-        return package or not stacks.is_installed(file)
+        own = stacks.own_lines(frames)
+        return [[*each, bool(own)] for each in own[-MOST:] or [*map(stacks.line, frames[-1:])]]
 
     def busy(self, loop: Any, top: Any, now: float) -> Any:
         """Return for how many seconds a loop runs one thing, and where that is; None if it waits.
@@ -251,7 +201,7 @@ class Agent:
                 self.posted.pop(loop, None)
         return None
 
-    def where(self, call: Lifespan) -> dict[str, Any]:
+    def where(self, call: hooks.Lifespan) -> dict[str, Any]:
         """Return where a call with the lifespan scope is."""
         coroutine = call.coroutine()
         is_over = getattr(coroutine, "cr_frame", None) is None
@@ -264,7 +214,7 @@ class Agent:
         found: dict[int, list[Any]] = {}
         others = []
         tasks = [each for loop, top in loops.items() for each in alive.tasks(loop, top)]
-        for each in tasks:
+        for each in [*tasks, *alive.failed_tasks()]:
             self.known.setdefault(each, now)
         for task, since in [*self.known.items()]:
             if getattr(task, "_log_traceback", False) and now - since >= REST:
@@ -295,26 +245,18 @@ class Agent:
         """Note a task whose exception nobody has asked for."""
         if id(task) not in self.died:
             self.died.add(id(task))
-            self.note("died", task=name_of(task.get_coro()), error=self.error(task._exception))  # noqa: SLF001
+            name, error = stacks.name_of(task.get_coro()), task._exception  # noqa: SLF001
+            self.note("died", task=name, error=self.error(error))
 
     def error(self, error: Any) -> Any:
-        """Return an exception as data: of a group the first, with its last line of the author."""
-        while getattr(error, "exceptions", ()):
-            error = error.exceptions[0]
-        if error is None:
+        """Return an exception as data: of a group the first, with a line of the author."""
+        errors = [*stacks.chain(error)]
+        if not errors:
             return None
-        frames = []
-        trace = error.__traceback__
-        while trace is not None:
-            frames.append(stacks.line(trace.tb_frame, trace.tb_lineno))
-            trace = trace.tb_next
-        own = [[*each, True] for each in frames if self.is_own(each.file)]
-        return {"type": type(error).__name__, "text": str(error)[:500], "lines": own[-1:]}
-
-
-def name_of(call: Any) -> str:
-    """Return the name of a function or coroutine, or ""."""
-    return stacks.short(getattr(call, "__qualname__", ""))
+        found = (line for each in errors for line in reversed(stacks.of_error(each)))
+        own = next(([*line, True] for line in found if stacks.is_own(line.file)), None)
+        kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
+        return {"type": kind, "text": text, "lines": [own] if own else []}
 
 
 def importing(frames: list[Any]) -> str:
@@ -333,127 +275,10 @@ def untracked_calls() -> list[Any]:
     return [each for each in calls if each.__name__ == "future_watcher"]
 
 
-# ---- what servers are asked for ----------------------------------------------------------------
-
-
-class Finder:
-    """Lets the classes of SERVERS and MOMENTS say what they do, once their module is imported."""
-
-    def __init__(self, agent: Agent) -> None:
-        self.agent = agent
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Return the spec of such a module, as the other finders have it."""
-        if name not in SERVERS and name not in MOMENTS:
-            return None
-        for each in sys.meta_path:
-            find = getattr(each, "find_spec", None)
-            spec = find(name, path, target) if find and each is not self else None
-            if spec is not None and spec.loader is not None:
-                spec.loader.exec_module = self.hooked(spec.loader.exec_module)
-                return spec
-        return None
-
-    def hooked(self, execute: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return what executes a module, and then hooks its classes."""
-
-        def executes(module: Any) -> None:
-            execute(module)
-            with contextlib.suppress(Exception):
-                hook(module, self.agent)
-
-        return executes
-
-
-def hook(module: Any, agent: Agent) -> None:
-    """Let the methods of a server's classes tell when they are called."""
-    name = module.__name__
-    if name in MOMENTS:
-        title, owner, method, what = MOMENTS[name]
-        on_call(
-            getattr(module, owner), method, lambda *_: agent.note(what, server=title), first=True
-        )
-    if name not in SERVERS:
-        return
-    server = SERVERS[name]
-    kind = getattr(module, server.kind)
-    calls: Any = weakref.WeakKeyDictionary()
-
-    def called(this: Any, coroutine: Any, *_: Any) -> None:
-        call = calls[this] = Lifespan()
-        call.coroutine = weakref.ref(coroutine)
-        agent.lifespans.append(call)
-        agent.note("called", server=server.name)
-
-    def receives(this: Any, coroutine: Any, *_: Any) -> None:
-        calls[this].receive = weakref.ref(coroutine)
-        calls[this].has_received = True
-        agent.loops[current_loop()] = get_ident()
-
-    def sent(this: Any, _: Any, message: Any, *__: Any) -> None:
-        if this in calls:  # and was not called before it was watched
-            calls[this].is_answered = True
-        error = agent.error(sys.exc_info()[1])
-        agent.note("sent", type=message["type"], text=str(message.get("message", "")), error=error)
-
-    def stopped(*_: Any) -> None:
-        agent.is_stopping = True
-        agent.note("shutdown", server=server.name)
-
-    on_call(kind, server.call, called)
-    on_call(kind, server.receive, receives)
-    on_call(kind, server.send, sent)
-    on_call(kind, server.stop, stopped)
-    set_before = kind.__setattr__
-
-    def set_now(this: Any, name: str, value: Any) -> None:
-        set_before(this, name, value)
-        error = sys.exc_info()[1]
-        if error is not None:  # the server has caught what the application raised
-            with contextlib.suppress(Exception):
-                calls[this].is_answered = True
-                received = calls[this].has_received
-                agent.note("raised", error=agent.error(error), received=received)
-
-    kind.__setattr__ = set_now
-
-
-def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = False) -> None:
-    """Replace a method by itself, and a note of each call: object, result, arguments.
-
-    With `first` the note comes before the call, and without its result.
-    """
-    original = getattr(kind, method)
-
-    @functools.wraps(original)
-    def noted(this: Any, *arguments: Any, **options: Any) -> Any:
-        result = None if first else original(this, *arguments, **options)
-        with contextlib.suppress(Exception):
-            note(this, result, *arguments)
-        return original(this, *arguments, **options) if first else result
-
-    code = getattr(original, "__code__", None)
-    mark = getattr(sys.modules.get("inspect"), "markcoroutinefunction", None)  # Python 3.12
-    if code is not None and mark is not None and code.co_flags & _COROUTINE:
-        noted = mark(noted)
-    setattr(kind, method, noted)
-
-
-def current_loop() -> Any:
-    """Return the event loop of asyncio that runs here, or the token of that of trio."""
-    try:
-        return sys.modules["asyncio"].get_running_loop()
-    except (KeyError, RuntimeError):
-        return sys.modules["trio"].lowlevel.current_trio_token()
-
-
-def begin(folder: str, own: str = "", watcher: int = 0) -> Agent:
+def begin(folder: str, own: str = "") -> Agent:
     """Begin to watch this process and those that are forked from it."""
-    agent = Agent(folder, own, watcher)
-    sys.meta_path.insert(0, Finder(agent))
-    for each in {*SERVERS, *MOMENTS}:  # where a process is watched that runs already
-        if each in sys.modules:
-            hook(sys.modules[each], agent)
+    agent = Agent(folder, own)
+    hooks.install(agent)
 
     def start() -> None:
         start_new_thread(agent.run, ())

@@ -130,9 +130,19 @@ def tasks(loop: Any, top: Any) -> list[Any]:
     if not hasattr(loop, "is_running"):
         found: Any = getattr(_trio_runner(top), "tasks", ())
         return [*found]
-    module: Any = sys.modules["asyncio.tasks"]
     try:
-        return [*module.all_tasks(loop)]
+        return [*sys.modules["asyncio.tasks"].all_tasks(loop)]
     except RuntimeError:  # a task of granian's has no loop
-        found = getattr(module, "_scheduled_tasks", None) or getattr(module, "_all_tasks", ())
-        return [each for each in [*found] if each._loop is loop and not each.done()]  # noqa: SLF001
+        return [each for each in _registered() if each._loop is loop and not each.done()]  # noqa: SLF001
+
+
+def failed_tasks() -> list[Any]:
+    """Return the tasks of asyncio whose exception was not retrieved, before Python 3.14."""
+    return [each for each in _registered() if getattr(each, "_log_traceback", False)]
+
+
+def _registered() -> list[Any]:
+    """Return all tasks of asyncio that something refers to, also those that are done."""
+    module = sys.modules.get("asyncio.tasks")
+    found: Any = getattr(module, "_scheduled_tasks", None) or getattr(module, "_all_tasks", ())
+    return [*found]

@@ -3,35 +3,33 @@
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
+from lifespec.diagnosis import stacks
 from lifespec.diagnosis.fact import Error, Place
-from lifespec.diagnosis.stacks import Line, is_installed, line
-
-LONGEST = 2000  # characters of an exception's text
-PACKAGE = str(Path(__file__).parents[1])
-_checked: list[str] = []  # the folder or file of the package that this process checks
+from lifespec.diagnosis.stacks import (
+    Line,
+    chain,
+    is_ours,
+    is_own,
+    line,
+    of_error,
+    serve,
+    text_of,
+)
 
 
 def own_package(name: str) -> None:
     """Treat the code of a package as its author's in this process, even if it is installed."""
-    _checked.clear()
+    stacks.served.clear()
     with suppress(ImportError, ValueError):  # such as the module `__main__`
         spec = importlib.util.find_spec(name)
         if spec and spec.origin:
-            file = Path(spec.origin)
-            _checked.append(str(file.parent if spec.submodule_search_locations else file))
-
-
-def is_own(file: str) -> bool:
-    """Tell whether a file is the author's; one such as `<string>` is not."""
-    if is_installed(file) or is_lifespec(file):
-        return file.startswith(tuple(_checked))
-    return True
+            serve(spec.origin, is_package=bool(spec.submodule_search_locations))
 
 
 def own_modules() -> list[tuple[ModuleType, Path]]:
@@ -45,11 +43,6 @@ def library(module: str) -> str:
     package = module.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None) or ""
     return package if "-packages" in file and not is_own(file) else ""
-
-
-def is_lifespec(file: str) -> bool:
-    """Tell whether a file is lifespec's."""
-    return file.startswith(PACKAGE)
 
 
 def places(lines: Iterable[Line]) -> list[Place]:
@@ -70,7 +63,7 @@ def caller(frame: FrameType) -> Place | None:
 def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback from the application's first frame on."""
     found = traceback
-    while found and is_lifespec(found.tb_frame.f_code.co_filename):
+    while found and is_ours(found.tb_frame.f_code.co_filename):
         found = found.tb_next
     return found or traceback
 
@@ -83,10 +76,10 @@ def described(error: BaseException) -> Error:
     errors = [*chain(error)]
     found = map(_origin, errors)
     first = errors[0]
-    text = " ".join(_text(first).split())
+    text = " ".join(text_of(first).split())
     kinds = tuple(dict.fromkeys(kind.__name__ for each in errors for kind in type(each).__mro__))
-    texts = "\n".join(map(_text, errors))
-    files = [frame.f_code.co_filename for frame, _line in traceback.walk_tb(first.__traceback__)]
+    texts = "\n".join(map(text_of, errors))
+    files = [each.file for each in of_error(first)]
     at, file = next(filter(None, found), None), files[-1] if files else ""
     return Error(type(first).__name__, text, at, kinds, texts, file)
 
@@ -96,24 +89,6 @@ def _origin(error: BaseException) -> Place | None:
 
     That is the first of the author's frames behind the last one of a library that called them.
     """
-    lines = [line(*each) for each in traceback.walk_tb(error.__traceback__)]
-    runs = [[*run] for own, run in groupby(lines, lambda each: is_own(each.file)) if own]
+    runs = [[*run] for own, run in groupby(of_error(error), lambda x: is_own(x.file)) if own]
     run = runs[-1] if runs else []
     return place(run[:1] if type(error).__name__ == "CancelledError" else run)
-
-
-def _text(error: BaseException) -> str:
-    try:
-        return str(error)[:LONGEST]
-    except Exception:
-        return ""
-
-
-def chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the exceptions of a group before it, and those that it was raised from or after."""
-    if error is None:
-        return
-    for each in error.exceptions if isinstance(error, BaseExceptionGroup) else ():
-        yield from chain(each)
-    yield error
-    yield from chain(error.__cause__ or error.__context__)

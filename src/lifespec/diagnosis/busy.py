@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Thread, get_ident, get_native_id
 
 from lifespec.diagnosis import alive, stacks
-from lifespec.diagnosis.author import is_lifespec, place
+from lifespec.diagnosis.author import place
 from lifespec.diagnosis.fact import Fact, Place, fact
 
 LEAST = 0.3  # of the time that the machine gives to a thread, and
@@ -71,7 +71,7 @@ def _sample(seen: Places) -> None:
     while time.monotonic() < end:
         for thread, top in stacks.threads().items():
             lines = [*map(stacks.line, stacks.of_thread(top))]
-            ours = max((n for n, each in enumerate(lines) if is_lifespec(each.file)), default=-1)
+            ours = max((n for n, each in enumerate(lines) if stacks.is_ours(each.file)), default=-1)
             if at := place(lines[ours + 1 :]):
                 seen.setdefault(thread, Counter())[at] += 1
         time.sleep(PAUSE)

@@ -15,8 +15,9 @@ from itertools import chain
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, cast
 
-from lifespec.diagnosis.author import described, is_own
+from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.stacks import is_own, short
 
 NO_FAILURES = (StopIteration, StopAsyncIteration, GeneratorExit)
 CANCELLED = ("CancelledError", "Cancelled")  # of asyncio and trio
@@ -40,7 +41,7 @@ class Step(NamedTuple):
     @property
     def place(self) -> Place:
         """Where it is."""
-        name = self.code.co_qualname.rpartition("<locals>.")[2]
+        name = short(self.code.co_qualname)
         return Place.at(name, self.code.co_filename, self.line)
 
 

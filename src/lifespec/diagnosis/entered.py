@@ -21,9 +21,9 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple, cast
 
-from lifespec.diagnosis.author import is_lifespec, is_own, library, own_modules, place
+from lifespec.diagnosis.author import library, own_modules, place
 from lifespec.diagnosis.fact import Fact, Place, fact
-from lifespec.diagnosis.stacks import line
+from lifespec.diagnosis.stacks import is_ours, is_own, line, short
 
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
@@ -220,7 +220,7 @@ def _of_routers(held: Iterable[object]) -> Iterator[Registered]:
         package = Path(code.co_filename).parts if code else ()
         known = [part for part in package if part.endswith("-packages")]
         if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
-            function = code.co_qualname.rpartition("<locals>.")[2]
+            function = short(code.co_qualname)
             where = Place(function, "/".join(package[-2:]), code.co_firstlineno)
             yield Registered(name, router, code, where, f"{type(router).__name__} of {name}")
 
@@ -316,7 +316,7 @@ class Ran:
 
 def _enterer(frame: FrameType | None) -> Fact | str:
     """Return who enters a context manager, unless that is Starlette, which puts it into a state."""
-    if frame is None or is_lifespec(frame.f_code.co_filename):
+    if frame is None or is_ours(frame.f_code.co_filename):
         return ""
     if at := place([line(frame)]):
         return at.fact()

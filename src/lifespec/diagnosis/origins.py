@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lifespec.diagnosis.author import caller, described, is_lifespec, library, place
+from lifespec.diagnosis.author import caller, described, library, place
 from lifespec.diagnosis.fact import Error, Fact, Place
-from lifespec.diagnosis.stacks import line
+from lifespec.diagnosis.stacks import is_ours, line
 
 _starters: WeakKeyDictionary[threading.Thread, Place] = WeakKeyDictionary()
 
@@ -30,7 +30,7 @@ class Tasks:
         """Make a task."""
         task = asyncio.Task(coroutine, loop=loop, **options)
         code = getattr(coroutine, "cr_code", None)
-        if not (code and is_lifespec(code.co_filename)):
+        if not (code and is_ours(code.co_filename)):
             self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
         return task
 

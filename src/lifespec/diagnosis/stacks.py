@@ -1,4 +1,4 @@
-"""Where code is: the frames of coroutines that wait, of threads, and of what faulthandler wrote.
+"""Where code is, and whose: frames of coroutines that wait, of threads, exceptions and dumps.
 
 Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9 and newer.
 """
@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections import deque
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -20,12 +21,17 @@ _DEEPEST = 200  # calls that await one another
 _LIBRARY = os.path.dirname(os.__file__)
 _INSTALLED = ("site-packages", "dist-packages")
 _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop waits
-_GROUPS = ("__aexit__", "_aexit", "_nested_child_finished")  # methods of task groups and nurseries
-_NAMED = {"task_group", "group", "tg", "nursery"}  # variables of libraries that have one
+_GROUPS = {"TaskGroup", "Nursery"}  # classes of asyncio, anyio, hypercorn and trio
 _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
+_LONGEST = 2000  # characters of an exception's text
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")  # faulthandler's
+
+# of this package, or of the folder in which it travels
+OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+# what is served or checked, its folder or its file: its author's code, even if it is installed
+served: list[str] = []
 
 
 class Line(NamedTuple):
@@ -46,6 +52,28 @@ def line(frame: Any, number: int = 0) -> Line:
 def short(name: str) -> str:
     """Return the qualified name of a function without those of the functions around it."""
     return name.rpartition("<locals>.")[2]
+
+
+def serve(file: str, *, is_package: bool) -> None:
+    """Treat the code of a module, or of a package with this file, as its author's."""
+    served[:] = [os.path.join(os.path.dirname(file), "") if is_package else file]
+
+
+def is_ours(file: str) -> bool:
+    """Tell whether a file is lifespec's."""
+    return file.startswith(OURS)
+
+
+def is_own(file: str) -> bool:
+    """Tell whether a file is the author's; one such as `<string>` is not."""
+    if is_installed(file) or is_ours(file):
+        return file.startswith(tuple(served))
+    return True
+
+
+def name_of(call: Any) -> str:
+    """Return the name of a function or coroutine, or ""."""
+    return short(getattr(call, "__qualname__", ""))
 
 
 def is_installed(file: str) -> bool:
@@ -115,16 +143,11 @@ def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
     waits_for = getattr(call, "_fut_waiter", None)
     found = [*getattr(waits_for, "_children", ())]  # of gather
     for frame in [each for each in frames if is_installed(each.f_code.co_filename)]:
-        code, name = frame.f_code, frame.f_code.co_name
-        named = _NAMED.intersection(code.co_varnames + code.co_cellvars)
-        if name == "_wait" and frame is frames[-1]:
+        if frame.f_code.co_name == "_wait" and frame is frames[-1]:
             found += frame.f_locals.get("fs", ())
-        elif name in _GROUPS or named:
-            names = {"self"} if name in _GROUPS else named
-            groups = [frame.f_locals.get(each) for each in names]
-            groups += [getattr(each, "_nursery", None) for each in groups]
-            for each in groups:
-                found += getattr(each, "_tasks", None) or getattr(each, "_children", None) or ()
+        groups = [x for x in frame.f_locals.values() if type(x).__name__ in _GROUPS]
+        for each in [*groups, *(getattr(each, "_nursery", None) for each in groups)]:
+            found += getattr(each, "_tasks", None) or getattr(each, "_children", None) or ()
     return [each for each in found if _is_running(each)]
 
 
@@ -151,13 +174,14 @@ def branch(call: Any) -> list[Any]:
         found = awaited(coroutine_of(call) or call)
         frames += found
         inner = inner_tasks(call, found)
-        inner.sort(key=lambda each: not any(map(_is_author, awaited(coroutine_of(each)))))
+        inner.sort(key=lambda each: not own_lines(awaited(coroutine_of(each))))
         call = next(iter(inner), None)
     return frames
 
 
-def _is_author(frame: Any) -> bool:
-    return not is_installed(frame.f_code.co_filename)
+def own_lines(frames: list[Any]) -> list[Line]:
+    """Return the author's lines among frames."""
+    return [line(each) for each in frames if is_own(each.f_code.co_filename)]
 
 
 def scope_of(frames: list[Any]) -> dict[str, Any] | None:
@@ -202,3 +226,33 @@ def of_dump(text: str, until: str = "") -> list[Line]:
 def threads() -> dict[int, Any]:
     """Return the innermost frame of each thread, by its number."""
     return sys._current_frames()  # noqa: SLF001
+
+
+# ---- exceptions --------------------------------------------------------------------------------
+
+
+def chain(error: Any) -> Iterator[Any]:
+    """Yield the exceptions of a group before it, and those that it was raised from or after."""
+    if error is None:
+        return
+    inner = getattr(error, "exceptions", ())  # Python 3.9 has no class for a group
+    for each in inner if isinstance(inner, tuple) else ():
+        yield from chain(each)
+    yield error
+    yield from chain(error.__cause__ or error.__context__)
+
+
+def of_error(error: Any) -> list[Line]:
+    """Return the lines through which an exception went, the outermost first."""
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        found.append(line(trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    return found
+
+
+def text_of(error: Any) -> str:
+    """Return the text of an exception, "" if that raises."""
+    with contextlib.suppress(Exception):
+        return str(error)[:_LONGEST]
+    return ""

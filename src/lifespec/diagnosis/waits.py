@@ -13,9 +13,10 @@ from contextlib import suppress
 from typing import Any
 
 from lifespec.diagnosis.alive import children, holds
-from lifespec.diagnosis.author import is_own, library
+from lifespec.diagnosis.author import library
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.origins import task_name, thread_name
+from lifespec.diagnosis.stacks import is_own, short
 
 ENDING = 0.5  # seconds that threads and processes have to end
 POLL = 0.05
@@ -104,5 +105,4 @@ def _handler(handler: Any) -> Fact | str:
     name = "loop.add_signal_handler" if name == "_sighandler_noop" else name  # asyncio's
     if code is None or not is_own(code.co_filename):
         return f"`{name}`"
-    name = name.rpartition("<locals>.")[2]
-    return Place.at(name, code.co_filename, code.co_firstlineno).fact()
+    return Place.at(short(name), code.co_filename, code.co_firstlineno).fact()

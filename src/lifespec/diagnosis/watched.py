@@ -4,6 +4,7 @@
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -74,9 +75,10 @@ class Process:
 
     def seen(self) -> float:
         """Return when its agent looked last, as the clock has it."""
-        with suppress(OSError):
+        try:
             return self.path.stat().st_mtime
-        return 0.0
+        except OSError:  # somebody has removed it
+            return time.time()
 
     @property
     def lifespans(self) -> list[dict[str, Any]]:
@@ -179,7 +181,7 @@ def handlers(process: Process) -> dict[str, Fact]:
     found = process.look.get("handlers", {})
     return {
         name: Place.at(function, file, line).fact()
-        for name, (file, line, function, _own) in found.items()
+        for name, (file, line, function) in found.items()
     }
 
 
@@ -316,10 +318,12 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
 
 def cut_off(process: Process) -> Iterator[Cause]:
     """Yield where the clean-up was if its process has ended without an answer."""
-    raised = process.event("raised")
+    failed = process.event("sent", "lifespan.shutdown.failed")
+    cancelled = failed if failed and was_cancelled(failed) else None
+    raised = cancelled or process.event("raised")
     if process.has_crashed or (raised and not was_cancelled(raised)):
         return
-    if process.event("shutdown") and not process.is_over:
+    if process.event("shutdown") and (cancelled or not process.is_over):
         place = at(raised["error"]["lines"] if raised else ()) or at(process.kept)
         if place:
             what = fact("watch-cut-off", place=place.fact())

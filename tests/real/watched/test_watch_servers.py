@@ -6,56 +6,117 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 from serving import Program
 
-from loopback import LIMIT, free_port, until
+from loopback import LIMIT, free_port
 
 HERE = Path(__file__).parent
 SOURCE = (HERE / "troubles.py").read_text("utf-8").splitlines()
 WATCH = [sys.executable, "-m", "lifespec", "watch", "--after"]
-BIN = Path(sys.executable).parent
+PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 SERVERS = {
-    "uvicorn": "uvicorn {app} --port {port}",
+    "uvicorn": "uvicorn {app} --port {port} --http httptools --loop uvloop",
     "uvicorn-h11": "uvicorn {app} --port {port} --http h11 --loop asyncio",
+    "uvicorn-off": "uvicorn {app} --port {port} --lifespan off",
     "uvicorn-reload": "uvicorn {app} --port {port} --reload",
     "uvicorn-workers": "uvicorn {app} --port {port} --workers 2",
     "uvicorn-run": "python troubles.py {port}",
     "fastapi-run": "fastapi run on_fastapi.py --port {port}",
     "fastapi-dev": "fastapi dev on_fastapi.py --port {port}",
+    "mcp-run": "python on_mcp.py {port}",
     "hypercorn": "hypercorn {app} --bind 127.0.0.1:{port}",
+    "hypercorn-limit": "hypercorn {app} --bind 127.0.0.1:{port} --config limit.toml",
     "hypercorn-trio": "hypercorn {app} --worker-class trio --bind 127.0.0.1:{port}",
     "granian": "granian --interface asgi {app} --port {port}",
+    "granian-limit": "granian --interface asgi {app} --port {port} --workers-kill-timeout 2",
     "gunicorn-asgi": "gunicorn -k asgi {app} --bind 127.0.0.1:{port}",
+    "gunicorn-limit": "gunicorn -k asgi {app} --bind 127.0.0.1:{port} --graceful-timeout 2",
     "gunicorn-uvicorn": "gunicorn -k uvicorn_worker.UvicornWorker {app} --bind 127.0.0.1:{port}",
     "daphne": "daphne {app} --port {port}",
+    "supervisor": "sh again.sh {port}",
 }
-MANY = ("uvicorn-h11", "uvicorn-reload", "uvicorn-workers", "uvicorn-run", "hypercorn", "granian")
-GUNICORN = ("gunicorn-asgi", "gunicorn-uvicorn")
-ALL = ("uvicorn", *MANY, *GUNICORN, "fastapi-run", "fastapi-dev")
+ONE = ("uvicorn", "uvicorn-h11", "hypercorn", "granian", "gunicorn-asgi")  # process or worker
+MANY = ("uvicorn-reload", "uvicorn-workers", "uvicorn-run", "gunicorn-uvicorn")
+ALL = (*ONE, *MANY, "fastapi-run", "fastapi-dev", "mcp-run")
 
 
-def line(source: str) -> int:
-    """Return the number of the line of troubles.py that begins so."""
-    return next(n for n, each in enumerate(SOURCE, 1) if each.strip().startswith(source))
+def at(function: str, source: str) -> str:
+    """Return a function and the number of its line of troubles.py that begins so."""
+    number = next(n for n, each in enumerate(SOURCE, 1) if each.strip().startswith(source))
+    return f"in `{function}`, troubles.py:{number}"
+
+
+FOR_EVER = at("for_ever", "await asyncio.Event().wait()")
+STAYS = "has ended, and its process stays:"
+LATE = "has not sent lifespan.shutdown. Requests that are open: 3"
+THREE = (r"GET /board(, for \d+ s)?, in `events`", r"GET /mail, for \d+ s, " + FOR_EVER)
+CHAT = rf"(GET|websocket) /chat, for \d+ s, {FOR_EVER}"
+# a server, the trouble of its application, what is done once it serves, and what is said
+KINDS = [
+    *((each, "startup-waits", "", [f"startup has lasted .* it waits {FOR_EVER}"]) for each in ALL),
+    *((each, "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]) for each in ALL),
+    *((each, "requests", "/board /mail /chat TERM", [LATE, *THREE, CHAT]) for each in ONE),
+    *(
+        (each, "clean-up-blocks", "/ TERM", ["clean-up .* it blocks the event loop in `joins`"])
+        for each in ONE
+    ),
+    *((each, "thread", "/ INT", [f"{STAYS} the thread `pump` is no"]) for each in ONE),
+    ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
+    ("uvicorn", "startup-blocks", "", ["it blocks the event loop in `blocks`"]),
+    ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
+    ("uvicorn", "forgets", "", ["instead of answering it waits for another event"]),
+    ("uvicorn", "raises", "", ["startup raised KeyError: 'DATABASE_URL', in `fails`"]),
+    ("uvicorn", "startup-fails", "", ["startup failed: KeyError: 'DATABASE_URL', in `fails`"]),
+    ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
+    (
+        "gunicorn-asgi",
+        "startup-fails",
+        "",
+        ["startup failed: KeyError: 'DATABASE_URL', in `fails`"],
+    ),
+    ("uvicorn-off", "none", "", ["Uvicorn calls the application with no lifespan scope"]),
+    ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
+    ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
+    ("uvicorn", "busy", "/ /busy TERM", ["the event loop is blocked in `blocks`"]),
+    ("uvicorn", "handler", "/ TERM", [r"`<lambda>`, troubles.py:\d+ takes SIGTERM from the"]),
+    ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
+    ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread"]),
+    ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
+    ("uvicorn", "none", "/board INT INT", ["a second signal, SIGINT: Uvicorn has ended without"]),
+    ("hypercorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
+    ("gunicorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
+    ("granian-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
+    ("gunicorn-asgi", "clean-up-waits", "/ INT", ["Gunicorn has ended without lifespan.shutdown"]),
+    (
+        "hypercorn-trio",
+        "startup-waits",
+        "",
+        ["startup has lasted .* it waits in `app`, on_trio.py"],
+    ),
+    ("hypercorn-trio", "requests", "/board TERM", [r"GET /board, for \d+ s, in `app`, on_trio.py"]),
+    ("hypercorn-trio", "clean-up-waits", "/ TERM", ["clean-up .* it waits in `app`, on_trio.py"]),
+]
 
 
 @contextmanager
 def watched(
-    server: str, trouble: str = "none", app: str = "troubles:app", after: float = 1
+    server: str, trouble: str = "none", after: float = 1, first: Sequence[str] = ()
 ) -> Iterator[Program]:
     """Run a server with an application in trouble; yield what is printed."""
     port = free_port()
+    app = "on_trio:app" if "trio" in server else "troubles:app"
     command = SERVERS[server].format(app=app, port=port).split()
-    program = [*WATCH, str(after), "--", str(BIN / command[0]), *command[1:]]
+    program = [*first, *WATCH, str(after), "--", *command]
+    environment = {"PYTHONUNBUFFERED": "1", "TROUBLE": trouble, "PATH": PATH}
     with (
         TemporaryDirectory() as folder,  # those that are killed leave one
-        Program(program, HERE, PYTHONUNBUFFERED="1", TROUBLE=trouble, TMPDIR=folder) as found,
+        Program(program, HERE, TMPDIR=folder, **environment) as found,
     ):
         found.port = port  # type: ignore[attr-defined]
         yield found
@@ -76,7 +137,7 @@ def hears(program: Program, pattern: str) -> None:
         time.sleep(0.05)
 
 
-def connected(program: Program, request: str) -> socket.socket:
+def opened(program: Program, path: str) -> socket.socket:
     """Send a request once the server answers; return its connection, with the answer begun."""
     port: int = program.port  # type: ignore[attr-defined]
     while True:
@@ -86,80 +147,43 @@ def connected(program: Program, request: str) -> socket.socket:
         except ConnectionRefusedError:
             assert program.process.poll() is None, program.lines
             time.sleep(0.05)
-    head = f"GET {request} HTTP/1.1\r\nHost: shop\r\n"
-    if request == "/chat":
+    head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+    if path == "/chat":
         key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13"
         head += f"Upgrade: websocket\r\nConnection: Upgrade\r\n{key}\r\n"
     found.sendall(f"{head}\r\n".encode())
-    assert found.recv(4).startswith(b"HTTP")
+    if path != "/busy":
+        assert found.recv(4).startswith(b"HTTP")
     return found
 
 
-@pytest.mark.parametrize("server", ALL)
-def test_startup_waits_at_a_line(server: str) -> None:
-    with watched(server, "startup-waits-in-a-group") as program:
-        hears(program, "startup has lasted")
-        hears(program, "Event...wait")
-        where = f"it waits in `for_ever`, troubles.py:{line('await asyncio.Event().wait()')}"
-        assert where in said(program)
-        assert "in lifespan await startup()" in said(program)
+def do(program: Program, steps: str, stack: ExitStack) -> None:
+    """Open requests, which stay open but for that of /, and send signals one after the other."""
+    for step in steps.split():
+        if step == "/":
+            opened(program, step).close()
+        elif step.startswith("/"):
+            stack.enter_context(opened(program, step))
+        else:
+            printed = len(program.lines)
+            program.process.send_signal(getattr(signal, f"SIG{step}"))
+            while steps.endswith("INT INT") and len(program.lines) == printed:
+                time.sleep(0.05)
 
 
-@pytest.mark.parametrize("server", ALL)
-def test_clean_up_waits_at_a_line(server: str) -> None:
-    with watched(server, "clean-up-waits") as program:
-        connected(program, "/").close()
-        program.process.send_signal(signal.SIGTERM)
-        hears(program, "clean-up has lasted")
-        hears(program, "Event...wait")
-        where = f"it waits in `for_ever`, troubles.py:{line('await asyncio.Event().wait()')}"
-        assert where in said(program)
-
-
-@pytest.mark.parametrize("server", ["uvicorn", "hypercorn", "granian", "gunicorn-asgi"])
-def test_the_loop_is_blocked_at_a_line(server: str) -> None:
-    with watched(server, "clean-up-blocks") as program:
-        connected(program, "/").close()
-        program.process.send_signal(signal.SIGTERM)
-        hears(program, "clean-up has lasted")
-        hears(program, "thread.join")
-        where = f"it blocks the event loop in `joins`, troubles.py:{line('thread.join()')}"
-        assert where in said(program)
-
-
-@pytest.mark.parametrize("request_", ["/board", "/mail", "/chat"])
-@pytest.mark.parametrize("server", ["uvicorn", "uvicorn-h11", "hypercorn", "gunicorn-asgi"])
-def test_shutdown_waits_for_a_request(server: str, request_: str) -> None:
-    with watched(server) as program:
-        open_ = connected(program, request_)
-        program.process.send_signal(signal.SIGTERM)
-        hears(program, "has not sent lifespan.shutdown")
-        hears(program, rf" {request_}, for \d+ s, in ")
-        function = "events" if request_ == "/board" else "for_ever"
-        assert f"`{function}`, troubles.py:" in said(program)
-        open_.close()
-
-
-def test_granian_waits_for_a_stream() -> None:
-    with watched("granian") as program:
-        open_ = connected(program, "/board")
-        program.process.send_signal(signal.SIGTERM)
-        hears(program, r"GET /board(, for \d+ s)?, in `events`")
-        open_.close()
-
-
-@pytest.mark.parametrize("server", ["uvicorn", "hypercorn", "granian", "gunicorn-asgi"])
-def test_a_thread_keeps_the_process(server: str) -> None:
-    with watched(server, "thread") as program:
-        connected(program, "/").close()
-        program.process.send_signal(signal.SIGINT)
-        hears(program, "has ended, and its process stays: the thread `pump` is no")
+@pytest.mark.parametrize(("server", "trouble", "steps", "says"), KINDS)
+def test_what_is_said(server: str, trouble: str, steps: str, says: list[str]) -> None:
+    with ExitStack() as stack:
+        program = stack.enter_context(watched(server, trouble))
+        do(program, steps, stack)
+        for each in says:
+            hears(program, each)
 
 
 @pytest.mark.parametrize("server", ALL)
 def test_what_has_no_trouble_is_not_talked_about(server: str) -> None:
     with watched(server, after=10) as program:
-        connected(program, "/").close()
+        opened(program, "/").close()
         program.process.send_signal(signal.SIGTERM)
         assert program.process.wait(LIMIT) in (0, 143, 128 + signal.SIGINT)
         program.reader.join(LIMIT)
@@ -168,78 +192,25 @@ def test_what_has_no_trouble_is_not_talked_about(server: str) -> None:
         assert own[0].startswith("lifespec: started in ")
 
 
-def test_startup_on_trio() -> None:
-    with watched("hypercorn-trio", "startup-waits", "on_trio:app") as program:
-        hears(program, "startup has lasted .* it waits in `app`, on_trio.py:")
+@pytest.mark.needs("unshare")
+def test_the_first_process_of_a_container() -> None:
+    namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
+    with watched("uvicorn", "clean-up-waits", first=namespace) as program:
+        opened(program, "/").close()
+        outer = program.process.pid
+        first = Path(f"/proc/{outer}/task/{outer}/children").read_text()
+        os.kill(int(first), signal.SIGTERM)
+        hears(program, f"clean-up has lasted .* {FOR_EVER}")
 
 
-def test_a_stream_on_trio() -> None:
-    with watched("hypercorn-trio", app="on_trio:app") as program:
-        open_ = connected(program, "/board")
+def test_what_is_slow_is_told_where_it_is_and_then_how_it_went() -> None:
+    with watched("uvicorn", "slow") as program:
+        opened(program, "/").close()
         program.process.send_signal(signal.SIGTERM)
-        hears(program, r"GET /board, for \d+ s, in `app`, on_trio.py:")
-        open_.close()
-
-
-def test_daphne_sends_no_lifespan() -> None:
-    with watched("daphne") as program:
-        hears(program, "Daphne calls the application with no lifespan scope")
-
-
-@pytest.mark.parametrize("server", ["uvicorn", "gunicorn-asgi"])
-def test_a_worker_that_fails_at_startup(server: str) -> None:
-    with watched(server, "startup-fails") as program:
-        hears(program, "lifespec: .*startup failed: KeyError: 'DATABASE_URL', in `fails`")
-
-
-@pytest.mark.parametrize(
-    ("trouble", "app", "words"),
-    [
-        ("", "troubles:raises", r"startup raised KeyError: 'DATABASE_URL', in `fails`"),
-        ("", "troubles:forgets", r"instead of answering it waits for another event"),
-        ("startup-blocks", "troubles:app", r"it blocks the event loop in `blocks`"),
-        ("startup-holds-the-lock", "troubles:app", r"no line of Python has run for \d s"),
-        ("task-dies", "troubles:app", r"the task `\S*worker` has failed: ConnectionError: link"),
-        ("import", "troubles:app", r"the import of `troubles` has lasted .* in `<module>`"),
-    ],
-)
-def test_what_happens_at_startup(trouble: str, app: str, words: str) -> None:
-    with watched("uvicorn", trouble, app) as program:
-        hears(program, words)
-
-
-def test_a_request_that_blocks_the_loop() -> None:
-    with watched("uvicorn") as program:
-        connected(program, "/").close()
-        with socket.create_connection(("127.0.0.1", program.port)) as open_:  # type: ignore[attr-defined]
-            open_.sendall(b"GET /busy HTTP/1.1\r\nHost: shop\r\n\r\n")
-            until(program, "GET / HTTP")
-            os.kill(program.process.pid, signal.SIGTERM)
-            hears(program, "the event loop is blocked in `blocks`, troubles.py:")
-
-
-def test_a_handler_in_the_servers_place() -> None:
-    with watched("uvicorn", "handler") as program:
-        connected(program, "/").close()
-        program.process.send_signal(signal.SIGTERM)
-        hears(program, r"`<lambda>`, troubles.py:\d+ takes SIGTERM from the server")
-
-
-def test_a_child_process_that_is_left() -> None:
-    with watched("uvicorn", "process") as program:
-        connected(program, "/").close()
-        program.process.send_signal(signal.SIGINT)
-        hears(program, "its process stays: the child process SpawnProcess-1")
-
-
-def test_a_second_signal_and_a_clean_up_that_is_left_out() -> None:
-    with watched("uvicorn") as program:
-        open_ = connected(program, "/board")
-        program.process.send_signal(signal.SIGINT)
-        until(program, "Waiting for connections")
-        program.process.send_signal(signal.SIGINT)
-        hears(program, "a second signal, SIGINT: Uvicorn has ended without lifespan.shutdown")
-        open_.close()
+        hears(program, r"started in [\d.]+ s, stopped in [\d.]+ s; exit status 143")
+    told = re.findall(r"(\S+) has lasted 1 s; it waits in `slowly`", said(program))
+    assert told == ["startup", "clean-up"]
+    assert program.lines.count("INFO:     Application startup complete.") == 1
 
 
 def shown(page: str, name: str) -> tuple[str, str]:
@@ -250,26 +221,17 @@ def shown(page: str, name: str) -> tuple[str, str]:
     return program, re.sub(r"\d+ s\b", "N s", said)
 
 
-@pytest.mark.parametrize("name", ["watch-startup", "watch-stream"])
-def test_the_page_shows_what_is_printed(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "steps"), [("watch-startup", ""), ("watch-stream", "/board TERM")]
+)
+def test_the_page_shows_what_is_printed(name: str, steps: str, tmp_path: Path) -> None:
     page = (HERE.parents[2] / "docs/watch.md").read_text("utf-8")
     program, output = shown(page, name)
     (tmp_path / "shop.py").write_text(program)
     port = free_port()
-    command = [*WATCH, "1", "--", str(BIN / "uvicorn"), "shop:app", "--port", str(port)]
-    with Program(command, tmp_path, PYTHONUNBUFFERED="1") as found:
+    command = [*WATCH, "1", "--", "uvicorn", "shop:app", "--port", str(port)]
+    with Program(command, tmp_path, PYTHONUNBUFFERED="1", PATH=PATH) as found, ExitStack() as stack:
         found.port = port  # type: ignore[attr-defined]
-        if name == "watch-stream":
-            open_ = connected(found, "/board")
-            found.process.send_signal(signal.SIGTERM)
+        do(found, steps, stack)
         hears(found, 'See "Startup or shutdown hangs".')
         assert re.sub(r"\d+ s\b", "N s", said(found)) == output
-        if name == "watch-stream":
-            open_.close()
-
-
-def test_a_clean_up_that_the_server_cuts_off() -> None:
-    with watched("gunicorn-asgi", "clean-up-waits") as program:
-        connected(program, "/").close()
-        program.process.send_signal(signal.SIGINT)
-        hears(program, "Gunicorn has ended without lifespan.shutdown: no clean-up ran")

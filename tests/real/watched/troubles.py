@@ -4,6 +4,7 @@ TROUBLE names the one that is served.
 """
 
 import asyncio
+import atexit
 import contextlib
 import ctypes
 import multiprocessing
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 from starlette.applications import Starlette
@@ -68,6 +70,19 @@ async def starts_a_process() -> None:
     multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,)).start()
 
 
+async def starts_a_pool() -> None:
+    pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    asyncio.get_running_loop().run_in_executor(pool, time.sleep, 60)
+
+
+def flush() -> None:
+    time.sleep(60)
+
+
+async def flushes_at_exit() -> None:
+    atexit.register(flush)
+
+
 async def takes_sigterm() -> None:
     signal.signal(signal.SIGTERM, lambda *_: None)
 
@@ -89,9 +104,7 @@ async def slowly() -> None:
 
 # startup and clean-up of each
 TROUBLES = {
-    "none": (nothing, nothing),
-    "startup-waits": (for_ever, nothing),
-    "startup-waits-in-a-group": (in_a_group, nothing),
+    "startup-waits": (in_a_group, nothing),
     "startup-blocks": (blocks, nothing),
     "startup-holds-the-lock": (holds_the_lock, nothing),
     "startup-fails": (fails, nothing),
@@ -99,6 +112,8 @@ TROUBLES = {
     "clean-up-blocks": (nothing, joins),
     "thread": (starts_a_thread, nothing),
     "process": (starts_a_process, nothing),
+    "pool": (starts_a_pool, nothing),
+    "exit-handler": (flushes_at_exit, nothing),
     "handler": (takes_sigterm, nothing),
     "task-dies": (starts_a_task_that_dies, nothing),
     "slow": (slowly, slowly),
@@ -107,7 +122,7 @@ TROUBLES = {
 
 @contextlib.asynccontextmanager
 async def lifespan(_: object) -> AsyncIterator[None]:
-    startup, clean_up = TROUBLES[os.environ.get("TROUBLE", "none")]
+    startup, clean_up = TROUBLES.get(os.environ.get("TROUBLE", ""), (nothing, nothing))
     await startup()
     yield
     await clean_up()
@@ -137,7 +152,7 @@ async def busy(_: Request) -> PlainTextResponse:
     return PlainTextResponse("")
 
 
-app = Starlette(
+shop = Starlette(
     lifespan=lifespan,
     routes=[
         Route("/", lambda _: PlainTextResponse("shop")),
@@ -149,20 +164,16 @@ app = Starlette(
 )
 
 
-async def raises(scope: Any, receive: Any, send: Any) -> None:
-    """Raise at startup, without an answer."""
-    if scope["type"] == "lifespan":
-        await receive()
-        await fails()
-    await app(scope, receive, send)
+# at startup, without an answer
+BARE = {"raises": lambda _: fails(), "forgets": lambda receive: receive()}
 
 
-async def forgets(scope: Any, receive: Any, send: Any) -> None:
-    """Receive once more in place of an answer."""
-    if scope["type"] == "lifespan":
+async def app(scope: Any, receive: Any, send: Any) -> None:
+    """Serve the shop; or raise at startup, or receive once more in place of an answer."""
+    if scope["type"] == "lifespan" and (trouble := os.environ.get("TROUBLE")) in BARE:
         await receive()
-        await receive()
-    await app(scope, receive, send)
+        await BARE[trouble](receive)
+    await shop(scope, receive, send)
 
 
 if os.environ.get("TROUBLE") == "import":

@@ -27,10 +27,10 @@ from lifespec.conformance.app.log import (
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.diagnosis import waits
-from lifespec.diagnosis.author import chain, described, is_lifespec, own_modules, place, places
+from lifespec.diagnosis.author import described, own_modules, place, places
 from lifespec.diagnosis.busy import busy, used
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import awaited, line
+from lifespec.diagnosis.stacks import awaited, chain, is_ours, line
 from lifespec.words import Told, cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -452,7 +452,7 @@ _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was 
 def _module(frame: Any) -> str:
     """Return the module of a frame that is an application's, or ""."""
     code = frame.f_code
-    is_application = {*code.co_varnames} >= _ARGUMENTS and not is_lifespec(code.co_filename)
+    is_application = {*code.co_varnames} >= _ARGUMENTS and not is_ours(code.co_filename)
     return str(frame.f_globals.get("__name__", "")) if is_application else ""
 
 

@@ -84,7 +84,7 @@ class Host:
         if not stack:
             return fact("import-ended", how=_status(self.process.wait(ENDING)))
         what = fact("import-hangs", limit=self.job.limit)
-        place = author.place(stacks.of_dump(stack, author.PACKAGE))
+        place = author.place(stacks.of_dump(stack, stacks.OURS))
         return fact("at-place", what=what, place=place.fact()) if place else what
 
     def play(
@@ -228,7 +228,7 @@ class _Process:
             seen.exited, answer = _status(code), "exited"
             seen.ended = seen.ended or answer
         else:
-            frames, answer = stacks.of_dump(stack, author.PACKAGE), "hung"
+            frames, answer = stacks.of_dump(stack, stacks.OURS), "hung"
             seen.stack = tuple(author.places(frames))
             seen.activity = "starved" if stack and not frames else "blocked"
             started = "serving" if seen.startup.how else "startup"
