@@ -49,15 +49,130 @@ def pages(site: Path) -> dict[str, BeautifulSoup]:
     }
 
 
+def test_the_navigation_is_folded_but_for_the_page_s_group(pages: dict[str, BeautifulSoup]) -> None:
+    """A page that is in no group unfolds the one whose table leads to it; the search, none.
+
+    FastAPI is in a group and in a table.
+    """
+    for name, page in pages.items():
+        groups = page.select(".sidebar-tree > details")
+        unfolded = [group for group in groups if group.has_attr("open")]
+        links = {str(link["href"]) for group in unfolded for link in group.select("a")}
+        up = page.select_one(".breadcrumb a")
+        here, open_ = str(up["href"]) if up else "#", 1 + name.endswith("/fastapi.html")
+        assert len(groups) == 9, name
+        found = len(unfolded), here in links
+        assert found == (open_, True) or name.endswith("/search.html"), name
+
+
+def test_an_anchor_is_the_same_in_both_languages(pages: dict[str, BeautifulSoup]) -> None:
+    """And no element of a page has the ID of another."""
+    ids = {name: [str(each["id"]) for each in page.select("[id]")] for name, page in pages.items()}
+    assert [name for name, found in ids.items() if len({*found}) < len(found)] == []
+    anchors = {
+        name: [str(each["id"]) for each in page.select("section[id]")]
+        for name, page in pages.items()
+    }
+    english = {name: found for name, found in anchors.items() if name.startswith("en/")}
+    assert {
+        name for name, found in english.items() if anchors[f"zh-cn{name[2:]}"] != found
+    } == set()
+
+
+@pytest.mark.parametrize("folder", LANGUAGES)
+def test_a_page_of_a_framework_has_its_place(pages: dict[str, BeautifulSoup], folder: str) -> None:
+    """The way up above its title and in the navigation, and the ones beside it in a chain."""
+    chain, page = [], "a2wsgi.html"
+    while page:
+        chain.append(page)
+        here = pages[f"{folder}/frameworks/{page}"]
+        up, parent = here.select_one(".breadcrumb a"), here.select(".current-page > a")[-1]
+        assert up is not None, page
+        assert up["href"] == parent["href"] == "../framework-compatibility.html"
+        following = here.select_one("a.next-page")
+        page = str(following["href"]) if following else ""
+    there = {name.rpartition("/")[2] for name in pages if name.startswith(f"{folder}/frameworks/")}
+    assert (sorted(chain), chain.index("fastapi.html")) == (sorted(there), 6)
+
+
+def test_each_link_of_the_site_leads_somewhere(site: Path, pages: dict[str, BeautifulSoup]) -> None:
+    ids = {name: {each["id"] for each in page.select("[id]")} for name, page in pages.items()}
+    dead = []
+    for name, page in pages.items():
+        for link in page.select("a[href], link[href]"):
+            parts = urlsplit(str(link["href"]))
+            if parts.scheme:
+                continue
+            file = ((site / name).parent / parts.path).resolve() if parts.path else site / name
+            there = file.relative_to(site.resolve()).as_posix()
+            known = ids.get(there, set())
+            if not file.exists() or (parts.fragment and unquote(parts.fragment) not in known):
+                dead.append(f"{name}: {link['href']}")
+    assert dead == []
+
+
+def test_every_page_names_its_other_language_and_itself(pages: dict[str, BeautifulSoup]) -> None:
+    """Its policy is the first in the head, and it has one heading of the first rank."""
+    for name, page in pages.items():
+        links = {str(link["hreflang"]) for link in page.select("link[hreflang]")}
+        assert links == {"en", "zh-CN", "x-default"}, name
+        first = page.select_one("head > *")
+        assert first is not None
+        assert first.get("http-equiv") == "Content-Security-Policy", name
+        assert len(page.select("h1")) == 1, name
+        foot = page.select_one(".colophon")
+        assert foot is not None, name
+        assert re.search(r"\d+\.\d+\.\d+.*\d{4}-\d\d-\d\d.*0BSD", foot.get_text(" ", strip=True))
+
+
+@pytest.mark.parametrize("folder", LANGUAGES)
+def test_a_page_has_a_description_of_its_own(pages: dict[str, BeautifulSoup], folder: str) -> None:
+    found = {
+        name: str(page.select('meta[name="description"]')[0]["content"])
+        for name, page in pages.items()
+        if name.startswith(f"{folder}/") and not name.endswith("/search.html")
+    }
+    assert [text for text, count in Counter(found.values()).items() if count > 1] == []
+    chinese = {name: bool(re.search(r"[\u3400-\u9fff]", text)) for name, text in found.items()}
+    assert {name for name in found if chinese[name] != (folder == "zh-cn")} == set()
+
+
+def test_each_table_is_drawn_as_one(pages: dict[str, BeautifulSoup]) -> None:
+    """A blank line between the rows of a template would show them as paragraphs."""
+    rows = {
+        name: [p for p in page.select("p") if p.text.startswith("| ")]
+        for name, page in pages.items()
+    }
+    assert [name for name, found in rows.items() if found] == []
+
+
+def test_a_chinese_page_is_chinese(pages: dict[str, BeautifulSoup]) -> None:
+    """No text or label of it has words of English grammar and no Chinese; code is no text."""
+    found = []
+    for name, page in pages.items():
+        if not name.startswith("zh-cn/"):
+            continue
+        labels = [str(each["aria-label"]) for each in page.select("[aria-label]")]
+        for code in page.select("code, pre, svg, script, style, .sig, [lang=en]"):
+            code.decompose()
+        texts = page.find_all(["p", "li", "dd", "tr", "summary", "figcaption", "h1", "h2", "h3"])
+        found += [
+            f"{name}: {text}"
+            for text in [*labels, *(each.get_text(" ", strip=True) for each in texts)]
+            if ENGLISH.search(text.replace(NAME, "")) and not re.search("[\u3400-\u9fff]", text)
+        ]
+    assert found == []
+
+
 @looked_at
 def test_a_page_fits_a_phone_keeps_to_its_policy_and_asks_no_other_host(
-    browser: Browser, address: str, pages: dict[str, BeautifulSoup]
+    browser: Browser, address: str, site: Path
 ) -> None:
     browser.width(390)
     browser.requests.clear()
     browser.failures.clear()
     listening = browser.send("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
-    wrong = {}
+    wrong, pages = {}, [path.relative_to(site).as_posix() for path in site.glob("*/**/*.html")]
     for page in pages:
         browser.open(f"{address}/{page}")
         if found := browser.run(WIDE) + browser.run("stopped"):
@@ -118,52 +233,6 @@ def test_a_link_to_a_rule_or_a_case_is_not_below_the_header_of_a_phone(
     target = "document.querySelector(':target').getBoundingClientRect().top"
     assert browser.run(f"{target} >= {header}")
     browser.width(1280)
-
-
-def test_the_navigation_is_folded_but_for_the_page_s_group(pages: dict[str, BeautifulSoup]) -> None:
-    """A page that is in no group unfolds the one whose table leads to it; the search, none.
-
-    FastAPI is in a group and in a table.
-    """
-    for name, page in pages.items():
-        groups = page.select(".sidebar-tree > details")
-        unfolded = [group for group in groups if group.has_attr("open")]
-        links = {str(link["href"]) for group in unfolded for link in group.select("a")}
-        up = page.select_one(".breadcrumb a")
-        here, open_ = str(up["href"]) if up else "#", 1 + name.endswith("/fastapi.html")
-        assert len(groups) == 9, name
-        found = len(unfolded), here in links
-        assert found == (open_, True) or name.endswith("/search.html"), name
-
-
-def test_an_anchor_is_the_same_in_both_languages(pages: dict[str, BeautifulSoup]) -> None:
-    """And no element of a page has the ID of another."""
-    ids = {name: [str(each["id"]) for each in page.select("[id]")] for name, page in pages.items()}
-    assert [name for name, found in ids.items() if len({*found}) < len(found)] == []
-    anchors = {
-        name: [str(each["id"]) for each in page.select("section[id]")]
-        for name, page in pages.items()
-    }
-    english = {name: found for name, found in anchors.items() if name.startswith("en/")}
-    assert {
-        name for name, found in english.items() if anchors[f"zh-cn{name[2:]}"] != found
-    } == set()
-
-
-@pytest.mark.parametrize("folder", LANGUAGES)
-def test_a_page_of_a_framework_has_its_place(pages: dict[str, BeautifulSoup], folder: str) -> None:
-    """The way up above its title and in the navigation, and the ones beside it in a chain."""
-    chain, page = [], "a2wsgi.html"
-    while page:
-        chain.append(page)
-        here = pages[f"{folder}/frameworks/{page}"]
-        up, parent = here.select_one(".breadcrumb a"), here.select(".current-page > a")[-1]
-        assert up is not None, page
-        assert up["href"] == parent["href"] == "../framework-compatibility.html"
-        following = here.select_one("a.next-page")
-        page = str(following["href"]) if following else ""
-    there = {name.rpartition("/")[2] for name in pages if name.startswith(f"{folder}/frameworks/")}
-    assert (sorted(chain), chain.index("fastapi.html")) == (sorted(there), 6)
 
 
 def copied(browser: Browser, page: Path, program: str) -> str:
@@ -239,72 +308,3 @@ def test_an_address_without_a_page_leads_to_the_search(
     links = BeautifulSoup(page, "html.parser").select("a[href], link[href]")
     assert [link["href"] for link in links if not (site / str(link["href"])).exists()] == []
     missing.unlink()
-
-
-def test_each_link_of_the_site_leads_somewhere(site: Path, pages: dict[str, BeautifulSoup]) -> None:
-    ids = {name: {each["id"] for each in page.select("[id]")} for name, page in pages.items()}
-    dead = []
-    for name, page in pages.items():
-        for link in page.select("a[href], link[href]"):
-            parts = urlsplit(str(link["href"]))
-            if parts.scheme:
-                continue
-            file = ((site / name).parent / parts.path).resolve() if parts.path else site / name
-            there = file.relative_to(site.resolve()).as_posix()
-            known = ids.get(there, set())
-            if not file.exists() or (parts.fragment and unquote(parts.fragment) not in known):
-                dead.append(f"{name}: {link['href']}")
-    assert dead == []
-
-
-def test_every_page_names_its_other_language_and_itself(pages: dict[str, BeautifulSoup]) -> None:
-    """Its policy is the first in the head, and it has one heading of the first rank."""
-    for name, page in pages.items():
-        links = {str(link["hreflang"]) for link in page.select("link[hreflang]")}
-        assert links == {"en", "zh-CN", "x-default"}, name
-        first = page.select_one("head > *")
-        assert first is not None
-        assert first.get("http-equiv") == "Content-Security-Policy", name
-        assert len(page.select("h1")) == 1, name
-        foot = page.select_one(".colophon")
-        assert foot is not None, name
-        assert re.search(r"\d+\.\d+\.\d+.*\d{4}-\d\d-\d\d.*0BSD", foot.get_text(" ", strip=True))
-
-
-@pytest.mark.parametrize("folder", LANGUAGES)
-def test_a_page_has_a_description_of_its_own(pages: dict[str, BeautifulSoup], folder: str) -> None:
-    found = {
-        name: str(page.select('meta[name="description"]')[0]["content"])
-        for name, page in pages.items()
-        if name.startswith(f"{folder}/") and not name.endswith("/search.html")
-    }
-    assert [text for text, count in Counter(found.values()).items() if count > 1] == []
-    chinese = {name: bool(re.search(r"[\u3400-\u9fff]", text)) for name, text in found.items()}
-    assert {name for name in found if chinese[name] != (folder == "zh-cn")} == set()
-
-
-def test_each_table_is_drawn_as_one(pages: dict[str, BeautifulSoup]) -> None:
-    """A blank line between the rows of a template would show them as paragraphs."""
-    rows = {
-        name: [p for p in page.select("p") if p.text.startswith("| ")]
-        for name, page in pages.items()
-    }
-    assert [name for name, found in rows.items() if found] == []
-
-
-def test_a_chinese_page_is_chinese(pages: dict[str, BeautifulSoup]) -> None:
-    """No text or label of it has words of English grammar and no Chinese; code is no text."""
-    found = []
-    for name, page in pages.items():
-        if not name.startswith("zh-cn/"):
-            continue
-        labels = [str(each["aria-label"]) for each in page.select("[aria-label]")]
-        for code in page.select("code, pre, svg, script, style, .sig, [lang=en]"):
-            code.decompose()
-        texts = page.find_all(["p", "li", "dd", "tr", "summary", "figcaption", "h1", "h2", "h3"])
-        found += [
-            f"{name}: {text}"
-            for text in [*labels, *(each.get_text(" ", strip=True) for each in texts)]
-            if ENGLISH.search(text.replace(NAME, "")) and not re.search("[\u3400-\u9fff]", text)
-        ]
-    assert found == []
