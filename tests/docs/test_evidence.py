@@ -62,18 +62,6 @@ def test_the_values_of_a_checked_statement_are_in_its_page(page: Path) -> None:
     assert lacking == []
 
 
-def test_each_exception_is_needed() -> None:
-    found = {
-        (page.name, value) for page in PAGES for each in statements(page) for value in values(each)
-    }
-    assert {*ELSEWHERE} <= found
-
-
-def test_a_wrong_value_is_noticed() -> None:
-    statement = "After 3 s `StartupTimeout` is raised, and it logs an error in 2019, see [a 4](#b)."
-    assert [*values(statement)] == ["3", "StartupTimeout", "error"]
-
-
 OF_ALL = re.compile(
     r"\b(?:every|each|no|only|all|none|other|one)(?: of)?(?: the)? measured\b", re.IGNORECASE
 )

@@ -174,19 +174,3 @@ def test_a_translation_says_what_the_english_does(file: Path) -> None:
         for fault in faults(entry.id, entry.string)
     ]
     assert not found, "\n".join(["Correct these lines, then: make translate", *found])
-
-
-@pytest.mark.parametrize(
-    ("english", "chinese"),
-    [
-        ("The server must log it.", "服务器应记录。"),
-        ("It waits unless it is told.", "它会等待。"),
-        ("Run the code before startup.", "关闭之前运行代码。"),
-        ("It fails at shutdown.", "启动时失败。"),
-        ("It starts two applications.", "它运行三个应用程序。"),
-        ("First 19 s, then 29 s.", "先 29 s，后 19 s。"),
-        ("One. Another. A third one.", "一句。"),
-    ],
-)
-def test_a_translation_that_says_something_else_is_noticed(english: str, chinese: str) -> None:
-    assert [*faults(english, chinese)] != []
