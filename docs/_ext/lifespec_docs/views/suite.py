@@ -1,7 +1,7 @@
 """Tables of the rules and cases of the conformance suite.
 
 Of the rules: all, those that differ in a specification, and those of each step of a server. Of the
-cases: those of each role, and the words of their format.
+cases: those of each role and rule, and the words of their format.
 """
 
 import json
@@ -101,6 +101,15 @@ def of_role(role: str) -> Context:
     return {"cases": [(case, _script(case)) for case in found]}
 
 
+def by_rule() -> Context:
+    """Return the names of the cases that expect each rule, by their role."""
+    found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in rules()}
+    for case in cases.load():
+        for rule_id in dict.fromkeys(expected.rule for expected in case.expect):
+            found[rule_id].setdefault(case.role, []).append(case.name)
+    return {"rules": {rule_id: roles for rule_id, roles in found.items() if roles}}
+
+
 def vocabulary(kind: str, role: str = "") -> Context:
     """Return the words of the format: `keys`, or those of a kind for one role."""
     words: Mapping[str, Any] = getattr(cases.vocabulary(), kind)
@@ -127,5 +136,6 @@ TABLES: dict[str, Callable[..., Context]] = {
     "differences": differences,
     "walkthrough": walkthrough,
     "cases": of_role,
+    "cases-by-rule": by_rule,
     "vocabulary": vocabulary,
 }
