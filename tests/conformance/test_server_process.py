@@ -48,13 +48,15 @@ def test_a_server_is_started_and_stopped() -> None:
     assert not server.folder.exists()
 
 
-def test_known_places_are_filled() -> None:
-    text = "import sys; print(*sys.argv[1:])"
+def test_known_places_are_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what Python compiles is kept, as where the server runs otherwise, for the next case."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    text = "import sys; print(*sys.argv[1:], sys.dont_write_bytecode)"
     with program(text, "{app}", "{port}", "-w={workers}", "{other}", "{}") as server:
         assert until(lambda: server.status is not None, LIMIT)
         server.end()
         words = server.output.split()
-    assert words == ["lifespec_probe:app", str(server.port), "-w=1", "{other}", "{}"]
+    assert words == ["lifespec_probe:app", str(server.port), "-w=1", "{other}", "{}", "False"]
 
 
 @pytest.mark.parametrize(

@@ -73,8 +73,8 @@ class Process:
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
-        own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        own |= {CASE: str(self.folder), "TMPDIR": str(self.folder / "temporary")}
+        own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", CASE: str(self.folder)}
+        own |= {"TMPDIR": str(self.folder / "temporary")}
         values = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
         fill = partial(PLACEHOLDER.sub, lambda found: str(values.get(found[1], found[0])))
         command = [*map(fill, self.command)]
