@@ -172,7 +172,12 @@ async def leaves_a_task(_: Any) -> AsyncIterator[None]:
     yield
 
 
-@reported(0, "a child process that still runs:", "import time")
+@reported(
+    0,
+    "a child process that still runs:",
+    "import time",
+    "started in `leaves_a_process`, tests/conformance/causes.py:",
+)
 @application
 async def leaves_a_process(_: Any) -> AsyncIterator[None]:
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])  # noqa: ASYNC220
@@ -738,6 +743,51 @@ async def life(app):
 app = Starlette(lifespan=life)
 """,
         (),
+    ),
+    "a daemon thread goes on": (
+        """
+def poll(over):
+    over.wait()
+@asynccontextmanager
+async def life(app):
+    over = threading.Event()
+    threading.Thread(target=poll, args=(over,), name="poller", daemon=True).start()
+    yield
+app = Starlette(lifespan=life)
+""",
+        ("a daemon thread that still runs: poller, started in `life`, shop.py:17. A start in",),
+    ),
+    "a daemon thread ends, and a library has its own": (
+        """
+import time
+def poll(over):
+    over.wait()
+before = threading.Thread(target=poll, args=(threading.Event(),), daemon=True).start()
+@asynccontextmanager
+async def life(app):
+    over = threading.Event()
+    threading.Thread(target=poll, args=(over,), daemon=True).start()
+    threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
+    yield
+    over.set()
+app = Starlette(lifespan=life)
+""",
+        (),
+    ),
+    "its startup blocks": (
+        """
+import time
+@asynccontextmanager
+async def life(app):
+    time.sleep(1.5)
+    yield
+    await asyncio.sleep(1.5)
+app = Starlette(lifespan=life)
+""",
+        (
+            "starts yes, in 1.5 s; most of it blocks the event loop, in `life`, shop.py:15",
+            "stops yes, in 1.5 s; most of it waits in `life`, shop.py:17",
+        ),
     ),
     "it closes nothing": (
         """

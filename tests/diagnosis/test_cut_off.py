@@ -16,7 +16,6 @@ import pytest
 from lifespec.diagnosis import cut_off
 
 KINDS = {
-    "its clean-up is cancelled": ["cut-off"],
     "the clean-up of its task is cancelled": ["cut-off"],
     "what it cancels is what it has to cancel": [],
     "a CancelledError skips the rest": ["cut-off-block"] * 2,

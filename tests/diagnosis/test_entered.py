@@ -9,7 +9,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from starlette.routing import Router
+from starlette.routing import Mount, Router
 
 from lifespec.diagnosis import entered
 from lifespec.diagnosis.fact import Place
@@ -160,6 +160,21 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     assert [each.kind for each in entered.never_entered(found, set())] == ["never-ran"]
     assert [*entered.never_entered(found, {namespace["go"].__code__})] == []  # without `run`
     assert not [each for each in entered.find(default) if each.receiver == "Router of mcp"]
+    path = "/tools"
+    mount = Mount(path, app={"wrapped": router})
+    [given] = [x for x in entered.find([mount]) if x.code is found[0].code]
+    assert given.receiver == "Router of mcp"  # no line of an author mounts it
+    (tmp_path / "shop.py").write_text(
+        "Mount('/', a), sub.mount('/tools/', b), Mount(path), mount()"
+    )
+    (tmp_path / "broken.py").write_text("mount(")
+    for name in "broken", "shop":
+        module = ModuleType(name)
+        module.__file__ = str(tmp_path / f"{name}.py")
+        monkeypatch.setitem(sys.modules, f"{name}_of_mounts", module)
+    [given] = [x for x in entered.find([mount]) if x.code is found[0].code]
+    assert [each.kind for each in entered.never_entered([given], set())] == ["never-ran-mounted"]
+    assert (given.place.function, given.place.line, given.receiver) == ("sub.mount", 1, "mcp")
     monkeypatch.delitem(sys.modules, "starlette.routing")
     assert not [each for each in entered.find(router) if each.receiver == "Router of mcp"]
 

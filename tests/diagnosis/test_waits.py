@@ -5,6 +5,7 @@ import logging
 import multiprocessing
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -134,7 +135,7 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
 
     target.__module__ = module
     thread = threading.Thread(target=target, name="rows")
-    with origins.noting_threads():
+    with origins.noting_starts():
         starter = threading.Thread(target=threading.Thread(target=over.wait).start)
         line = here() + 1
         thread.start()
@@ -145,6 +146,37 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
     thread.join()
     assert words in name
     assert f"`test_the_line_and_the_package_that_start_a_thread_are_named`, {HERE}:{line}" in name
+
+
+def test_the_line_that_starts_a_process_is_named() -> None:
+    with origins.noting_starts():
+        line = here() + 1
+        process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    name = str(origins.process_name(f"python ({process.pid})"))
+    process.communicate()
+    assert name.startswith(f"python ({process.pid}), started in")
+    assert f"{HERE}:{line}" in name
+    assert origins.process_name("python (0)") == "python (0)"
+
+
+def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
+    def poll(over: threading.Event) -> None:
+        over.wait()
+
+    def start(target: Any, *args: Any, daemon: bool = True) -> None:
+        threading.Thread(target=target, args=args, daemon=daemon, name="poller").start()
+
+    over, ended = threading.Event(), threading.Event()
+    start(poll, over)
+    before = {*threading.enumerate()}
+    start(poll, over)
+    start(over.wait)  # Python's
+    start(poll, over, daemon=False)
+    start(poll, ended)
+    threading.Timer(0.05, ended.set).start()
+    found = waits.daemons(before)
+    over.set()
+    assert [each.parts["name"] for each in found] == ["poller"]
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:

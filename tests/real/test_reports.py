@@ -21,7 +21,7 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
         ("`open_engine`", "runs no handlers", "Move the code of the handl"),
     ),
     "litestar_3601": (0, ("`channels`", "given to Litestar, and nothing ran it")),
-    "mcp_1467": (0, ("given to Router of mcp, and nothing ran it",)),
+    "mcp_1467": (0, ("`Mount`, mcp_1467.py:8 mounts an application of mcp that has a lifespan",)),
     "lightspeed_130": (
         2,
         ("cannot be called from a running event loop, in `lifespan`", "await the coroutine"),

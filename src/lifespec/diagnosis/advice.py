@@ -88,6 +88,7 @@ ROWS = (
     Row("died-stopping", "advise-died"),
     Row("handler-ignored", "advise-handler-ignored"),
     Row("never-ran", "advise-never-ran"),
+    Row("never-ran-mounted", "advise-never-ran"),
     # of a running server
     Row("watch-raised", "advise-send-failed"),
     Row("watch-unsupported", "advise-no-lifespan"),

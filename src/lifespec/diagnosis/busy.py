@@ -1,12 +1,13 @@
-"""Who uses a processor while nothing happens: a thread, and the author's line that it is at."""
+"""Where time goes: who uses a processor while nothing happens, what a long startup is at."""
 
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Thread, get_ident, get_native_id
+from threading import Event, Thread, get_ident, get_native_id
+from typing import Any
 
 from lifespec.diagnosis import alive, stacks
 from lifespec.diagnosis.author import place
@@ -14,9 +15,10 @@ from lifespec.diagnosis.fact import Fact, Place, fact
 
 LEAST = 0.3  # of the time that the machine gives to a thread, and
 LITTLE = 0.03  # of all time: on a machine with much to do, a thread that only wakes has less
-WINDOW, PAUSE = 0.5, 0.01  # seconds
+WINDOW, PAUSE, TURN = 0.5, 0.01, 0.1  # seconds
 
 Places = dict[int, Counter[Place]]  # by thread
+Spent = list[tuple[float, Place | None, bool]]  # when, where, and whether that blocks its thread
 Used = Mapping[int, tuple[float, float]]  # by thread: seconds on a processor, and waiting for one
 
 
@@ -70,11 +72,43 @@ def _sample(seen: Places) -> None:
     end = time.monotonic() + WINDOW
     while time.monotonic() < end:
         for thread, top in stacks.threads().items():
-            lines = [*map(stacks.line, stacks.of_thread(top))]
-            ours = max((n for n, each in enumerate(lines) if stacks.is_ours(each.file)), default=-1)
-            if at := place(lines[ours + 1 :]):
+            if at := _at(top):
                 seen.setdefault(thread, Counter())[at] += 1
         time.sleep(PAUSE)
+
+
+def _at(top: Any) -> Place | None:
+    """Return the author's line that a thread is at, unless that has called lifespec."""
+    lines = [*map(stacks.line, stacks.of_thread(top))]
+    ours = max((n for n, each in enumerate(lines) if stacks.is_ours(each.file)), default=-1)
+    return place(lines[ours + 1 :])
+
+
+@contextmanager
+def spending(waits: Callable[[], Iterable[stacks.Line]]) -> Iterator[Spent]:
+    """Note the author's line that this thread is at meanwhile, or else the one that it waits at."""
+    spent: Spent = []
+    over, thread = Event(), get_ident()
+
+    def note() -> None:
+        while not over.wait(TURN):
+            at = _at(stacks.threads().get(thread))
+            spent.append((time.monotonic(), at or place(waits()), bool(at)))
+
+    noting = Thread(target=note, daemon=True)
+    noting.start()
+    try:
+        yield spent
+    finally:
+        over.set()
+        noting.join()
+
+
+def most(spent: Spent, begin: float, end: float) -> tuple[Place | None, bool]:
+    """Return where most of a time went, and whether that blocked the thread."""
+    found = Counter((at, blocks) for when, at, blocks in spent if begin < when < end)
+    (at, blocks), count = next(iter(found.most_common(1)), ((None, False), 0))
+    return (at, blocks) if count * 2 > found.total() else (None, False)
 
 
 def _note_ready(seen: Places) -> None:

@@ -84,7 +84,7 @@ def find(subject: object) -> list[Registered]:
             if any(word in source for word in WORDS) and GIVEN.search(source):
                 given = _registered(module, ast.parse(source))
                 found += [each for each in given if not _is_apart(module, each.receiver, held)]
-    return [*found, *_of_routers(held.values())]
+    return [*found, *_of_routers([*held.values()], own)]
 
 
 def _held(roots: Iterable[object]) -> dict[int, object]:
@@ -210,7 +210,9 @@ def _code(found: Any) -> CodeType | None:
     return next((each.__code__ for each in methods if isinstance(each, FunctionType)), None)
 
 
-def _of_routers(held: Iterable[object]) -> Iterator[Registered]:
+def _of_routers(
+    held: Collection[object], own: Iterable[tuple[ModuleType, Path]]
+) -> Iterator[Registered]:
     """Yield what the routers of Starlette have from a library, such as a server that is mounted."""
     routing = sys.modules.get("starlette.routing")
     if routing is None:
@@ -222,7 +224,26 @@ def _of_routers(held: Iterable[object]) -> Iterator[Registered]:
         if code and known and (name := package[package.index(known[-1]) + 1]) not in FRAMEWORKS:
             function = short(code.co_qualname)
             where = Place(function, "/".join(package[-2:]), code.co_firstlineno)
-            yield Registered(name, router, code, where, f"{type(router).__name__} of {name}")
+            mounts = [each for each in held if isinstance(each, routing.Mount)]
+            paths = [each.path for each in mounts if id(router) in _held([each.app])]
+            if paths and (at := _mounted(paths[0], own)):
+                yield Registered(name, router, code, at, name, "never-ran-mounted")
+            else:
+                yield Registered(name, router, code, where, f"{type(router).__name__} of {name}")
+
+
+def _mounted(path: str, own: Iterable[tuple[ModuleType, Path]]) -> Place | None:
+    """Return the author's line that mounts an application at a path."""
+    for _module, file in own:
+        with suppress(OSError, SyntaxError, ValueError):
+            source = file.read_text("utf-8")
+            for node in ast.walk(ast.parse(source)) if "ount(" in source else ():
+                match node:
+                    case ast.Call(func=function, args=[ast.Constant(value=str(given)), *_]):
+                        name = ast.unparse(function)
+                        if name.endswith("ount") and given.rstrip("/") == path:
+                            return Place.at(name, str(file), node.lineno)
+    return None
 
 
 def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:

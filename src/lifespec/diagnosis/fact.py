@@ -18,7 +18,11 @@ SENTENCES: Mapping[str, str] = {
         "a task that was cancelled and still runs: {name}. Await it after its cancellation."
     ),
     "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
-    "process-left": _("a child process that still runs: {name}."),
+    "process-left": _("a child process that still runs: {name}. End it in the clean-up."),
+    "daemon-left": _(
+        "a daemon thread that still runs: {name}. A start in the same process, as in tests, adds"
+        " one. End it in the clean-up."
+    ),
     "unclosed": _("a {name} of {package} that is not closed. Close it in the clean-up."),
     "signal-taken": _(
         "{handler} takes {signal} from the server, which does not stop by it, unless this handler"

@@ -1,10 +1,12 @@
-"""Who began it: the author's own lines that made tasks and started threads, noted meanwhile."""
+"""Who began it: the author's own lines that made tasks, threads and processes, noted meanwhile."""
 
 import asyncio
+import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,7 +14,10 @@ from lifespec.diagnosis.author import caller, described, library, place
 from lifespec.diagnosis.fact import Error, Fact, Place
 from lifespec.diagnosis.stacks import is_ours, line
 
-_starters: WeakKeyDictionary[threading.Thread, Place] = WeakKeyDictionary()
+_STARTS: tuple[tuple[Any, str], ...] = (
+    (threading.Thread, "start"), (BaseProcess, "start"), (subprocess.Popen, "__init__"),
+)  # fmt: skip
+_starters: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()
 
 
 class Tasks:
@@ -55,20 +60,31 @@ def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
 
 
 @contextmanager
-def noting_threads() -> Iterator[None]:
-    """Note the author's own lines that start threads, so that `threads` can name them."""
-    start = threading.Thread.start
-
-    def noted(thread: threading.Thread) -> None:
-        if where := caller(sys._getframe(1)):  # noqa: SLF001
-            _starters[thread] = where
-        start(thread)
-
-    threading.Thread.start = noted  # type: ignore[method-assign,assignment]
+def noting_starts() -> Iterator[None]:
+    """Note the author's own lines that start threads and processes, so that these can be named."""
+    before = [(kind, name, getattr(kind, name)) for kind, name in _STARTS]
+    for kind, name, start in before:
+        setattr(kind, name, _noted(start))
     try:
         yield
     finally:
-        threading.Thread.start = start  # type: ignore[method-assign]
+        for kind, name, start in before:
+            setattr(kind, name, start)
+
+
+def _noted(start: Callable[..., None]) -> Callable[..., None]:
+    def noted(started: Any, *args: Any, **options: Any) -> None:
+        if where := caller(sys._getframe(1)):  # noqa: SLF001
+            _starters[started] = where
+        start(started, *args, **options)
+
+    return noted
+
+
+def process_name(name: str) -> Fact | str:
+    """Return the name of a child process, which has its number, and the line that started it."""
+    found = [each for each in [*_starters] if name.endswith(f"({getattr(each, 'pid', None)})")]
+    return _named("thread", name, _starters[found[0]] if found else None)
 
 
 def thread_name(thread: threading.Thread) -> Fact | str:

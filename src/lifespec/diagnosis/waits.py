@@ -15,7 +15,7 @@ from typing import Any
 from lifespec.diagnosis.alive import children, holds
 from lifespec.diagnosis.author import library
 from lifespec.diagnosis.fact import Fact, Place, fact
-from lifespec.diagnosis.origins import task_name, thread_name
+from lifespec.diagnosis.origins import process_name, task_name, thread_name
 from lifespec.diagnosis.stacks import is_own, short
 
 ENDING = 0.5  # seconds that threads and processes have to end
@@ -52,12 +52,23 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
     return [fact("thread-left", name=thread_name(each)) for each in kept]
 
 
+def daemons(before: Collection[threading.Thread]) -> list[Fact]:
+    """Return the daemon threads of the author's functions that started meanwhile and do not end."""
+    found = []
+    for each in threading.enumerate():
+        code = getattr(getattr(each, "_target", None) or type(each).run, "__code__", None)
+        if each.daemon and each not in before and code and is_own(code.co_filename):
+            each.join(ENDING)
+            found += [fact("daemon-left", name=thread_name(each))] * each.is_alive()
+    return found
+
+
 def processes(pid: int) -> list[Fact]:
     """Return the processes that a process has started and that do not end, where /proc has them."""
     end = time.monotonic() + ENDING
     while (found := children(pid)) and time.monotonic() < end:
         time.sleep(POLL)
-    return [fact("process-left", name=each) for each in sorted(found)]
+    return [fact("process-left", name=process_name(each)) for each in sorted(found)]
 
 
 def unclosed() -> list[Fact]:

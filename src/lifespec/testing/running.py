@@ -90,7 +90,7 @@ class Running:
         self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
-        self._ended.enter_context(origins.noting_threads())
+        self._ended.enter_context(origins.noting_starts())
         self._made = self._ended.enter_context(_noting_tasks())
         handlers = waits.handlers()
         try:

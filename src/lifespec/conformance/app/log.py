@@ -15,6 +15,7 @@ from lifespec.testing.trace import Entry, Kind
 
 DRAWN = get_args(Kind)  # kinds of lines that the diagram of a sequence shows
 SHUTDOWN = "lifespan.shutdown"
+LONG = 1.0  # seconds from which on a report says how long an answer took
 MOMENTS = {  # what begins with a line of a kind and a type
     ("sent", "lifespan.startup.complete"): "serving",
     ("replied", ""): "serving",
@@ -96,6 +97,7 @@ class Observation:
     caught: Error | None = None
     actor: str = ""  # the module of the innermost application that acted last
     framework: str = ""  # the installed package that has this module
+    spent: dict[str, Fact] = field(default_factory=dict)  # where most of a long phase went
     idle: bool = False  # it waits for an event
     cost: float = 0.0  # seconds of the processor
     memory: int = 0  # bytes that its process shares with no other
@@ -122,7 +124,7 @@ class Observation:
     @property
     def leftovers(self) -> list[Fact]:
         """The tasks, threads and processes that are left behind."""
-        return self.known("task-", "thread-", "process-")
+        return self.known("task-", "thread-", "daemon-", "process-")
 
     @property
     def received(self) -> bool:
@@ -155,11 +157,11 @@ class Observation:
         """Whether the state had keys at the end."""
         return any(each.type for each in self.of("over"))
 
-    def seconds(self, phase: str) -> float:
-        """Return how long its answer took."""
+    def span(self, phase: str) -> tuple[float, float]:
+        """Return when it was asked, and when it answered."""
         asked = self.of("called") if phase == "startup" else self.of("offered")
         ends = [x.time for x in self.of("sent") if x.type.startswith(f"lifespan.{phase}.")]
-        return ends[0] - asked[-1].time if asked and ends else 0.0
+        return (asked[-1].time, ends[0]) if asked and ends else (0.0, 0.0)
 
     def moment(self, time: float) -> str:
         """Return in which of its moments a time is: starting, serving, request or stopping."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from lifespec import validate
 from lifespec.conformance.app.log import (
+    LONG,
     SHUTDOWN,
     Answer,
     Broken,
@@ -26,9 +27,8 @@ from lifespec.conformance.app.log import (
 )
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.cases import Action, Case, scope_of
-from lifespec.diagnosis import waits
+from lifespec.diagnosis import busy, waits
 from lifespec.diagnosis.author import described, own_modules, place, places
-from lifespec.diagnosis.busy import busy, used
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import awaited, chain, is_ours, line
 from lifespec.words import Told, cut, short_repr
@@ -122,10 +122,11 @@ class Call:
 
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
-        try:
-            self.loop.run(lambda: self.play(script))
-        except (SystemExit, KeyboardInterrupt) as error:
-            self.end("exited", error)
+        with busy.spending(lambda: map(line, awaited(self.coroutine))) as self.spent:
+            try:
+                self.loop.run(lambda: self.play(script))
+            except (SystemExit, KeyboardInterrupt) as error:
+                self.end("exited", error)
 
     async def play(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script until the application does not go on."""
@@ -147,6 +148,12 @@ class Call:
         keys = (key for key in self.live or () if not isinstance(key, str))
         seen.facts += [fact("key-at-end", key=short_repr(key)) for key in islice(keys, 1)]
         seen.idle = self.idle
+        for phase in ("startup", "shutdown"):
+            begin, end = seen.span(phase)
+            at, blocks = busy.most(self.spent, begin, end)
+            if at and end - begin >= LONG:
+                kind = "yes-in-blocked" if blocks else "yes-in-waits"
+                seen.spent[phase] = fact(kind, seconds=f"{end - begin:.1f}", place=at.fact())
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.left()
             self._note_failed_tasks("died-stopping")
@@ -213,9 +220,9 @@ class Call:
 
     async def wait(self, action: Action) -> bool:
         """Wait some seconds, and see who works meanwhile."""
-        before = used()
+        before = busy.used()
         await self.loop.sleep(action.seconds)
-        self.seen.facts += await busy(before, action.seconds, self.loop.sleep)
+        self.seen.facts += await busy.busy(before, action.seconds, self.loop.sleep)
         return True
 
     async def cancel(self, _: Action) -> bool:

@@ -295,11 +295,11 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 def _play(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
-    with origins.noting_threads():  # where it was not imported before this process was made
+    with origins.noting_starts():  # where it was not imported before this process was made
         subject = job.find()
     found, ran = entered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
-    with logging_errors() as logged, noting_warnings(logged), origins.noting_threads():
+    with logging_errors() as logged, noting_warnings(logged), origins.noting_starts():
         if looks:
             passing = cut_off.Passing(Call.called.__code__)
             watch = watch._replace(stops=passing.begin)
@@ -319,7 +319,8 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
-    seen.facts += open_things + waits.threads(before) + waits.processes(os.getpid())
+    seen.facts += open_things + waits.threads(before) + waits.daemons(before)
+    seen.facts += waits.processes(os.getpid())
     return seen
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from lifespec.conformance.app.log import Answer, Observation
+from lifespec.conformance.app.log import LONG, Answer, Observation
 from lifespec.conformance.app.play import SendRefused
 from lifespec.conformance.finding import Row
 from lifespec.diagnosis import advice
@@ -15,7 +15,6 @@ ANSWERS = ("complete", "failed")
 RETURNED_EARLY = Answer("returned", "serving")
 ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
-LONG = 1.0  # seconds from which on a report says how long an answer took
 UNRUN = ("never-ran", "handler-ignored")  # kinds of lifespans that never ran
 ENTERED = (*UNRUN, "given-", "made-only")  # kinds of what was found in the source
 CUT_OFF = ("cut-off", "left-out")  # kinds of clean-up that did not run
@@ -50,7 +49,7 @@ def stops(seen: Observation) -> bool:
 
 def stays(seen: Observation) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
-    return seen.process_stays and not all(x.kind.startswith("task-") for x in seen.leftovers)
+    return seen.process_stays and bool(seen.known("thread-", "process-"))
 
 
 def run(seen: Observation, limit: float) -> Fact:
@@ -118,14 +117,15 @@ def _answer(seen: Observation, phase: str, limit: float) -> Fact:
     if answer not in _ANSWERS:
         return _overdue(seen, limit)
     kind, name = _ANSWERS[answer]
-    if answer.how == "complete":
-        long, trio = seen.seconds(phase) >= LONG, phase == "startup" and seen.on_trio
-        kind, name = "yes-on-trio" if trio else "yes-in" if long else "yes", "seconds" * long
+    if answer.how == "complete" and not (phase == "startup" and seen.on_trio):
+        begin, end = seen.span(phase)
+        in_seconds = fact("yes-in", seconds=f"{end - begin:.1f}")
+        return seen.spent.get(phase) or (in_seconds if end - begin >= LONG else Fact("yes"))
     return fact(kind, **({name: _PARTS[name](seen, phase)} if name else {}))
 
 
 _ANSWERS: Mapping[Answer, tuple[str, str]] = {
-    Answer("complete", "startup"): ("yes", ""),
+    Answer("complete", "startup"): ("yes-on-trio", ""),
     Answer("failed", "startup"): ("no", "failure"),
     Answer("raised", "scope"): ("raised-on-scope", "error"),
     Answer("raised", "startup"): ("raised-late", "error"),
@@ -170,7 +170,6 @@ def _overdue(seen: Observation, limit: float) -> Fact:
 
 
 _PARTS: Mapping[str, Callable[[Observation, str], Any]] = {
-    "seconds": lambda seen, phase: f"{seen.seconds(phase):.1f}",
     "failure": lambda seen, _: _failure(seen),
     "error": lambda seen, _: _error(seen),
     "refusal": lambda seen, _: seen.refused,
