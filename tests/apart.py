@@ -3,18 +3,23 @@
 A check forks a process for each case, here from one that has imported little else.
 """
 
+import asyncio
 import linecache
 import multiprocessing
 import os
+import signal
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
 from lifespec.conformance import Report, check_app
+from lifespec.testing import Running
 
 
 @cache
@@ -43,16 +48,67 @@ def checked_program(folder: Path, source: str, **options: Any) -> Report:
 
 
 def _checked_program(folder: str, options: dict[str, Any]) -> Report:
+    with _inside(folder):
+        try:
+            subject = import_module("shop").app
+        except Exception:
+            subject = "shop:app"  # an import that fails is for a process of its own
+        return check_app(subject, **options)
+
+
+@contextmanager
+def _inside(folder: str) -> Iterator[None]:
+    """Let a folder be the current one, from which its own shop.py is imported."""
+    before = Path.cwd()
     os.chdir(folder)
     sys.path.insert(0, folder)
     sys.modules.pop("shop", None)
     linecache.clearcache()
     invalidate_caches()
     try:
-        subject = import_module("shop").app
-    except Exception:
-        subject = "shop:app"  # an import that fails is for a process of its own
-    try:
-        return check_app(subject, **options)
+        yield
     finally:
         sys.path.remove(folder)
+        os.chdir(before)
+
+
+def in_fixture(folder: Path, module: str, name: str, limit: float) -> str:
+    """Return what the fixture says of an application, in a process of its own; "" if it hangs."""
+    return _small().submit(_tested, str(folder), module, name, limit).result()
+
+
+def _tested(folder: str, module: str, name: str, limit: float) -> str:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    with _inside(folder), suppress(EOFError), ours:
+        process = context.Process(target=_run, args=(module, name, limit, theirs))
+        process.start()
+        theirs.close()
+        try:
+            if ours.poll(3 * limit + 1):
+                said = str(ours.recv())
+                process.join(1)
+                return said
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid or 0, signal.SIGKILL)
+            process.join()
+    return ""
+
+
+def _run(module: str, name: str, limit: float, pipe: Any) -> None:
+    os.setsid()
+    pipe.send(asyncio.run(_started(getattr(import_module(module), name), limit)))
+    os._exit(0)  # whatever it has left
+
+
+async def _started(app: Any, limit: float) -> str:
+    said = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            async with Running(app, startup_timeout=limit, shutdown_timeout=limit):
+                await asyncio.sleep(0.2)
+        except Exception as error:
+            said = [str(error), *getattr(error, "__notes__", [])]
+    return "\n".join([*said, *(str(each.message) for each in caught)])

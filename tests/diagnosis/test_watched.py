@@ -87,13 +87,13 @@ LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
         (
             [CALLED, STARTED, SHUTDOWN],
             {"lifespans": [CALL | {"asks": True}], "loops": 1},
-            "clean-up has lasted 5 s; instead of answering it waits for another event",
+            f"clean-up has lasted 5 s; instead of answering it waits for another event in {AT}",
         ),
         ([CALLED, STARTED, SHUTDOWN], {"lifespans": [CALL | {"runs": True}], "loops": 1}, None),
         (
             [CALLED, STARTED, {"what": "stop"}],
             {"loops": 1, "blocked": BLOCKED},
-            f"shutdown has lasted 5 s; the event loop is blocked in {AT}",
+            f"shutdown has lasted 5 s; it blocks the event loop in {AT}",
         ),
         (
             [CALLED, STARTED, {"what": "stop"}],
@@ -160,6 +160,12 @@ LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
             [CALLED, STARTED, RAISED | {"error": CANCELLED}],
             {},
             "the application has ended while it was running: it raised CancelledError, in",
+        ),
+        ([CALLED, STARTED, SHUTDOWN, RAISED], {}, "clean-up failed: KeyError: 'pool', in"),
+        (
+            [CALLED, STARTED, SHUTDOWN, sent("shutdown.failed", text="no disk")],
+            {},
+            "clean-up failed: no disk",
         ),
         ([{"what": "no-lifespan"}], {}, "Uvicorn calls the application with no lifespan scope"),
         (

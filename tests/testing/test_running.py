@@ -1,20 +1,16 @@
 """What is found about an application that is started for a test."""
 
 import asyncio
-import os
-import subprocess
 import sys
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import causes
 import pytest
 import trio
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
-from lifespec.conformance import check_app
 from lifespec.diagnosis.fact import short
 from lifespec.testing import running
 from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
@@ -212,50 +208,6 @@ async def test_a_task_left_behind_is_named_with_a_failure() -> None:
         async with Running(starts(starts_workers, stops=NOT_STOPPED)):
             pass
     assert LEFT in caught.value.__notes__[0]
-
-
-ENDS = """
-import asyncio, os, warnings
-import causes
-from lifespec.testing.running import Running
-
-async def main():
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        async with Running(causes.{name}):
-            pass
-    print(*(each.message for each in caught), sep="\\n", flush=True)
-    os.killpg(0, 9)  # with the processes that it has left
-
-asyncio.run(main())
-"""
-BOTH = ("task-left", "task-unawaited", "thread-left", "signal-taken")
-
-
-@pytest.mark.parametrize(
-    "app",
-    [
-        causes.leaves_a_task,
-        causes.cancels_and_goes,
-        causes.leaves_a_thread,
-        causes.takes_signals,
-    ],
-    ids=lambda each: each.__qualname__,
-)
-def test_the_fixture_says_the_same_as_the_check(app: Any) -> None:
-    rows = [row.fact for row in check_app(app, only=["start-and-stop"]).rows]
-    found = [str(each) for each in rows if each.kind in BOTH]
-    path = os.pathsep.join(sys.path)
-    said = subprocess.run(
-        [sys.executable, "-c", ENDS.format(name=app.__qualname__)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        start_new_session=True,
-    )
-    assert found
-    assert [each for each in found if each not in said.stdout] == [], said
 
 
 def test_without_trio_nothing_of_it_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,9 +91,11 @@ ROWS = (
     Row("never-ran-mounted", "advise-never-ran"),
     # of a running server
     Row("watch-raised", "advise-send-failed"),
+    Row("watch-unsupported", "advise-scope", [f"KeyError: '{each}'" for each in KEYS], own=True),
+    Row("watch-unsupported", "advise-any-scope", own=True),
     Row("watch-unsupported", "advise-no-lifespan"),
+    Row("watch-crashed", "advise-crash"),
     Row("watch-died", "advise-died"),
-    Row("watch-blocked", "advise-blocked"),
     Row("watch-requests uvicorn", "advise-limit-uvicorn"),
     Row("watch-requests granian", "advise-limit-granian"),
     Row("watch-thread", "advise-close"),
@@ -101,7 +103,7 @@ ROWS = (
     *(Row(f"watch-{each}", "see-troubleshooting") for each in ("importing", "never")),
     *(
         Row(f"watch-{each}", "see-troubleshooting")
-        for each in ("failed", "failed-again", "crashed")
+        for each in ("failed", "failed-again", "not-stopped")
     ),
     *(Row(f"watch-{each}", "see-hang") for each in ("requests", "silent", "signal-lost")),
     *(Row(f"watch-{each}", "see-hang") for each in ("cut-off", "startup-cut-off", "left-out")),

@@ -39,9 +39,11 @@ class Tasks:
             self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
         return task
 
-    def died(self) -> list[tuple[Fact | str, Error]]:
+    def died(
+        self, belongs: Callable[[asyncio.Task[Any]], bool] = lambda _: True
+    ) -> list[tuple[Fact | str, Error]]:
         """Return the tasks whose exceptions were never retrieved, each with its exception."""
-        done = [each for each in [*self.made] if each.done() and not each.cancelled()]
+        done = [x for x in [*self.made] if x.done() and not x.cancelled() and belongs(x)]
         lost = [each for each in done if getattr(each, "_log_traceback", True)]
         found = [(task_name(each, self.made[each]), each.exception()) for each in lost]
         return [(name, described(error)) for name, error in found if error]

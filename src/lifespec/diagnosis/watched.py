@@ -230,9 +230,7 @@ def events(process: Process) -> Iterator[Cause]:
     failed, raised = process.event("sent", "lifespan.startup.failed"), process.event("raised")
     server: Any = process.server.capitalize()
     if failed:
-        what = error(failed["error"], failed["text"])
-        found = _error(failed["error"]) if failed["error"] else None
-        yield Cause("failed", what, fact("watch-failed", error=what), (), found)
+        yield _failed("failed", failed)
     elif raised and process.has_crashed:
         found = _error(raised["error"])
         yield Cause("crashed", "", fact("watch-crashed", error=found.fact()), (), found)
@@ -245,13 +243,31 @@ def events(process: Process) -> Iterator[Cause]:
     elif raised and not process.has_started:
         what = error(raised["error"])
         kind = "raised" if raised["received"] else "unsupported"
-        yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server))
+        own = None if raised["received"] else _error(raised["error"])
+        yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server), (), own)
+    yield from _not_stopped(process)
     if process.event("no-lifespan"):
         yield Cause("never", "", fact("watch-never", server=server))
     for each in process.events:
         if each["what"] == "died" and each["error"]:
             what = fact("watch-died", task=each["task"], error=error(each["error"]))
             yield Cause(f"died {each['time']}", "", what)
+
+
+def _not_stopped(process: Process) -> Iterator[Cause]:
+    """Yield why clean-up failed."""
+    ended, raised = process.event("sent", "lifespan.shutdown.failed"), process.event("raised")
+    if not ended and raised and process.event("shutdown") and process.has_started:
+        ended = None if process.has_crashed or was_cancelled(raised) else raised
+    if ended:
+        yield _failed("not-stopped", ended)
+
+
+def _failed(kind: str, event: Mapping[str, Any]) -> Cause:
+    """Return that a phase failed, with the exception or what was sent in its place."""
+    what = error(event["error"], event.get("text", ""))
+    found = _error(event["error"]) if event["error"] else None
+    return Cause(kind, what, fact(f"watch-{kind}", error=what), (), found)
 
 
 def _startup(process: Process, seconds: int) -> Iterator[Cause]:
@@ -265,10 +281,8 @@ def _waits(process: Process, call: Mapping[str, Any], phase: str, seconds: int) 
         doing = Fact("doing-blocked")
     elif call["runs"]:
         return
-    elif call["asks"]:
-        doing = Fact("doing-idle")
     else:
-        doing, lines = Fact("doing-running"), call["lines"]
+        doing, lines = Fact("doing-idle" if call["asks"] else "doing-running"), call["lines"]
     what = fact(f"watch-{phase}", seconds=seconds, doing=placed(doing, lines))
     yield Cause(phase, (doing, at(lines)), what, sources(lines))
 
@@ -281,8 +295,9 @@ def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
     elif process.event("shutdown") and not process.is_over and call is not None:
         yield from _waits(process, call, "shutdown", seconds)
     elif lines := _busy(process):
-        what = fact("watch-blocked", seconds=seconds)
-        yield Cause("blocked", at(lines), placed(what, lines), sources(lines))
+        doing = placed(Fact("doing-blocked"), lines)
+        what = fact("watch-blocked", seconds=seconds, doing=doing)
+        yield Cause("blocked", at(lines), what, sources(lines))
     elif requests := look.get("requests"):
         kind = "watch-requests" if look["all"] else "watch-requests-at-least"
         what = fact(kind, seconds=seconds, server=server, count=look["open"])

@@ -2,19 +2,29 @@
 
 import asyncio
 import gc
+import os
 import threading
+import traceback
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import Context, ContextVar
 from types import TracebackType
 from typing import Any, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import origins, waits
-from lifespec.diagnosis.author import without_lifespec
+from lifespec.diagnosis import advice, alive, origins, waits
+from lifespec.diagnosis.author import described, place, without_lifespec
+from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import logging_errors
-from lifespec.server import Lifespan, LifespanFailed, ShutdownFailed, StartupFailed
+from lifespec.diagnosis.stacks import line
+from lifespec.server import (
+    Lifespan,
+    LifespanFailed,
+    LifespanUnsupported,
+    ShutdownFailed,
+    StartupFailed,
+)
 from lifespec.testing.trace import Conversation, record, sequence
 from lifespec.validate import Violation, validator
 
@@ -44,8 +54,9 @@ class Running:
 
     Raises `ViolationsFound` after the application has stopped, if a rule was broken.  If the body
     raised, its exception gets a note instead.  Issues a `LifespanWarning` for each warning of the
-    validator, for each task and thread that the application left behind, for each error
-    that it logged, and each handler of a signal that it put in the place of a server's.
+    validator, for each task, thread and process that the application left behind, for each task
+    that failed and each error that it logged, and each handler of a signal that it put in the place
+    of a server's.
     """
 
     lifespan: Lifespan
@@ -87,11 +98,11 @@ class Running:
         __tracebackhide__ = True
         self.lifespan = lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
-        self._threads = {*threading.enumerate()}
+        self._threads, self._children = {*threading.enumerate()}, alive.children(os.getpid())
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
         self._ended.enter_context(origins.noting_starts())
-        self._made = self._ended.enter_context(_noting_tasks())
+        self._tasks = self._ended.enter_context(_noting_tasks())
         handlers = waits.handlers()
         try:
             await self.lifespan.__aenter__()
@@ -111,11 +122,13 @@ class Running:
     ) -> None:
         __tracebackhide__ = True
         failure: ShutdownFailed | None = None
+        died = self._died("died")
         try:
             await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        self._left = await self._leftovers()
+        died += [each for each in self._died("died-stopping") if each not in died]
+        self._left = await self._leftovers(died)
         self._ended.close()
         if failure is not None:
             raise self._explained(failure) from failure.__cause__
@@ -134,14 +147,14 @@ class Running:
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
     def _explained(self, failure: LifespanFailed) -> LifespanFailed:
-        """Remove the frames of lifespec from a failure, and add a summary."""
-        cause = failure.__cause__
+        """Remove the frames of lifespec from a failure, and add its cause and a summary."""
+        cause, causes = failure.__cause__, [*_sentences(self._causes(failure))]
         if cause is not None:
             cause.__traceback__ = without_lifespec(cause.__traceback__)
             if failure.message.startswith("Traceback"):  # Starlette's is the cause's
                 last = failure.message.strip().splitlines()[-1]
                 failure.args = (str(failure).partition("Traceback")[0] + last,)
-        failure.add_note(self._summary())
+        failure.add_note("\n".join([*causes, self._summary()]))
         return failure.with_traceback(None)
 
     def _summary(self) -> str:
@@ -150,31 +163,83 @@ class Running:
         diagrams = [sequence(each.entries) for each in self.conversations]
         return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
 
-    async def _leftovers(self) -> list[str]:
+    def _causes(self, failure: LifespanFailed) -> Iterator[Fact]:
+        """Yield why it failed, and what to change."""
+        cause = failure.__cause__ or self.conversations[-1].caught
+        error = described(cause) if cause else None
+        phase = "startup" if isinstance(failure, StartupFailed) else "shutdown"
+        if isinstance(failure, TimeoutError):
+            what = _doing(cause)
+            yield what
+            found = advice.on(what, phase)
+        else:
+            if error:
+                yield error.fact()
+            found = error and advice.on_error(error)
+            found = found or advice.on(Fact(self._end(failure, error)), phase, error)
+        yield from [found] if found else []
+
+    def _end(self, failure: LifespanFailed, error: Error | None) -> str:
+        """Return how the call ended, as a kind of fact."""
+        entries = self.conversations[-1].entries
+        received = [each.type for each in entries if each.kind == "received"]
+        how = "raised" if error else "returned"
+        if self.lifespan.outcome == "failed":
+            how = "failed"
+        elif isinstance(failure, LifespanUnsupported):
+            return f"{how}-late" if received else f"{how}-on-scope"
+        if isinstance(failure, StartupFailed):
+            return "no"
+        return f"{how}-at-shutdown" if len(received) > 1 else f"{how}-early"
+
+    def _died(self, kind: str) -> list[Fact]:
+        """Return the application's tasks whose exceptions nobody has asked for."""
+        found = self._tasks.died(lambda task: _owner(task) is self)
+        return [fact(kind, task=task, error=error.fact()) for task, error in found]
+
+    async def _leftovers(self, died: Sequence[Fact]) -> list[str]:
         """Name what the application left behind, the errors it logged, and signals it took."""
         try:
-            found = await waits.tasks(lambda task: _owner(task) is self, self._made)
+            found = await waits.tasks(lambda task: _owner(task) is self, self._tasks.made)
         except RuntimeError:  # trio's nurseries leave none
             found = []
         found += waits.threads(self._threads)
-        logged = [f"The application logged {each.fact()}" for each in self._logged]
-        left = [f"The application left behind {each}" for each in found]
-        return [*left, *logged, *map(str, self._taken)]
+        found += waits.processes(os.getpid(), self._children)
+        logged = _sentences(each.fact() for each in self._logged)
+        left = [f"The application left behind {each}" for each in _sentences(found)]
+        left += [f"The application logged {each}" for each in logged]
+        return [*left, *_sentences([*died, *self._taken])]
+
+
+def _doing(cause: BaseException | None) -> Fact:
+    """Return what an application did when its time was over, by how its cancellation passed."""
+    frames = [*traceback.walk_tb(cause.__traceback__)] if cause else []
+    asks = any(frame.f_code.co_name == "recorded_receive" for frame, _line in frames)
+    at = place([line(*each) for each in frames])
+    doing = Fact("doing-idle" if asks else "doing-running")
+    return fact("doing-at", what=doing, place=at.fact()) if at else doing
+
+
+def _sentences(facts: Iterable[Fact]) -> list[str]:
+    """Return sentences; few tests need any."""
+    from lifespec.words import english  # noqa: PLC0415
+
+    return [*map(english, facts)]
 
 
 @contextmanager
-def _noting_tasks() -> Iterator[Mapping[asyncio.Task[Any], Any]]:
+def _noting_tasks() -> Iterator[origins.Tasks]:
     """Note the author's lines that make tasks, unless somebody else makes the tasks of the loop."""
     tasks = origins.Tasks()
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # trio
-        yield tasks.made
+        yield tasks
         return
     if is_free := loop.get_task_factory() is None:
         loop.set_task_factory(tasks)
     try:
-        yield tasks.made
+        yield tasks
     finally:
         if is_free and loop.get_task_factory() is tasks:
             loop.set_task_factory(None)

@@ -4,6 +4,7 @@ import asyncio
 import functools
 import inspect
 import reprlib
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,9 +41,13 @@ def _clock() -> Callable[[], float]:
 
 @dataclass(slots=True)
 class Conversation:
-    """The message sequence of one lifespan; it grows while the application runs."""
+    """The message sequence of one lifespan; it grows while the application runs.
+
+    `caught` is the exception that was handled when the last failure was sent.
+    """
 
     entries: list[Entry] = field(default_factory=list)
+    caught: BaseException | None = field(default=None, repr=False, compare=False)
     clock: Callable[[], float] = field(default_factory=_clock)
     began: float = field(init=False)
 
@@ -134,6 +139,8 @@ def _recording_send(conversation: Conversation, send: Any) -> Callable[[Any], Aw
     async def recorded_send(event: Any) -> Any:
         __tracebackhide__ = True
         type_, detail = _described(event)  # now: the server may change it
+        if type_.endswith(".failed"):
+            conversation.caught = sys.exc_info()[1]
         if _is_being_cancelled():  # the cancellation stands before what is sent because of it
             conversation.note_cancellation()
         try:

@@ -83,7 +83,7 @@ KINDS = [
     ("uvicorn-off", "none", "", ["Uvicorn calls the application with no lifespan scope"]),
     ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
     ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
-    ("uvicorn", "busy", "/ /busy TERM", ["the event loop is blocked in `blocks`"]),
+    ("uvicorn", "busy", "/ /busy TERM", ["it blocks the event loop in `blocks`"]),
     ("uvicorn", "handler", "/ TERM", [r"`<lambda>`, troubles.py:\d+ takes SIGTERM from the"]),
     ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
     ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread"]),
