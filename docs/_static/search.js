@@ -40,7 +40,7 @@ const Search = (() => {
     return [whole, ...parts.map((each) => ({ ...each, part: true }))];
   };
   const terms = (text) => {
-    const plain = text.normalize("NFKC").replaceAll("执行", "运行").replace(/\b(?:[a-z_]+\.)+(?=[A-Z][a-z]+[A-Z])/g, "");
+    const plain = text.normalize("NFKC").replaceAll("执行", "运行").replace(/没有?(?=运行)/g, "不").replace(/\b(?:[a-z_]+\.)+(?=[A-Z][a-z]+[A-Z])/g, "");
     const runs = plain.replace(/([a-z\d])([A-Z])/g, "$1\u0001$2").toLowerCase().matchAll(WORDS);
     return [...runs].flatMap(([run]) => (HAN.test(run) ? pairs(run) : names(run)));
   };
