@@ -60,12 +60,6 @@ def answers(*parts: bytes) -> Serve:
 HERE = {"probe": "here"}
 
 
-def test_a_request_is_answered_by_the_probe() -> None:
-    with served(answers(response({**HERE, "n": 1}))) as to:
-        found = to.request("/look", LIMIT)
-    assert (found.path, found.body) == ("/look", {**HERE, "n": 1})
-
-
 @pytest.mark.parametrize("body", [{"probe": "another"}, [28], "here"])
 def test_only_the_probe_answers(body: object) -> None:
     with served(answers(response(body))) as to:

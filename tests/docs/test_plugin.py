@@ -1,4 +1,7 @@
-"""The pytest plugin that runs the blocks of the pages, on pages of its own."""
+"""What the pytest plugin that runs the blocks of the pages says of a fault, on pages of its own.
+
+What it does with blocks that are right, each page shows.
+"""
 
 import re
 import subprocess
@@ -46,14 +49,6 @@ def python(source: str, output: str = "") -> str:
 
 def check(source: str, libraries: str = "") -> str:
     return f"```{{check}} {libraries}\n{source}\n```\n\n"
-
-
-def test_the_blocks_of_a_page_share_names_output_and_a_virtual_clock(run: Run) -> None:
-    page = python("import asyncio\na = 1\nprint(a)", "1")
-    page += python("asyncio.run(asyncio.sleep(3600))\nprint(a + 1)", "2")
-    page += "```pycon\n>>> a + 2\n3\n>>> await asyncio.sleep(9)\n```\n"
-    page += check("assert a == 1\nawait sleep(9)\nassert seconds() == 9")
-    run(page).assert_outcomes(passed=4)
 
 
 def test_each_wrong_output_is_told_at_its_line_and_the_page_goes_on(run: Run) -> None:
@@ -132,13 +127,6 @@ def test_a_block_that_neither_runs_nor_says_so_is_refused(run: Run) -> None:
     )
 
 
-def test_what_is_shown_only_is_no_block(run: Run) -> None:
-    page = "{.not-run}\n```python\n1 / 0\n```\n\n"
-    page += "{.not-run}\n````text\n```python\n1 / 0\n```\n````\n"
-    page += "```sh\nexit 1\n```\n```toml\na = 1\n```\n"
-    assert run(page).ret == pytest.ExitCode.NO_TESTS_COLLECTED
-
-
 def test_blocks_are_found_in_lists_and_directives(run: Run) -> None:
     page = "1. One\n\n   ```python\n   a = 1\n   ```\n\n:::{folded} Two\n"
     page += python("print(a)", "1") + ":::\n"
@@ -199,20 +187,6 @@ def test_a_block_whose_program_is_missing_is_skipped_unless_nothing_may_be(
     assert "no-such-program is not installed" in output_of(result)
     monkeypatch.setenv("LIFESPEC_ALLOW_NO_SKIP", "1")
     run(page).assert_outcomes(failed=1)
-
-
-def test_a_block_sees_nothing_of_pytest(run: Run) -> None:
-    source = """\
-import logging, os, sys, warnings
-logging.getLogger("a").info("hidden")
-logging.getLogger("a").warning("seen")
-warnings.warn("no error", ResourceWarning)
-print([name for name in os.environ if name.startswith("PYTEST")], logging.root.handlers)
-print(__name__, sys.modules["__main__"].__dict__ is globals())"""
-    page = python(source, "seen\n[] []\n__main__ True")
-    page += "{.real}\n" + python("import os\nprint('PYTEST_CURRENT_TEST' in os.environ)", "False")
-    result = run(page)
-    result.assert_outcomes(passed=2)
 
 
 def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
