@@ -22,7 +22,6 @@ Play = Callable[[Sequence[str], int], Iterator[Result]]
 
 LIMIT = 30.0  # seconds for an answer
 SERVING, AGAIN = cases.COURSE[1], "two-loops"
-FIRST = {"application": cases.COURSE[0], "middleware": "through-start-and-stop"}
 LITTLE = 0.5  # seconds of the processor: a first case that took fewer mostly waited
 AT_ONCE = os.cpu_count() or 1  # cases at a time, and
 MOST = 16  # cases at a time if the first one mostly waited
@@ -80,7 +79,7 @@ def check_middleware(
 def cases_for(role: str, spec: str) -> dict[str, Case]:
     """Return the cases for a role by name, the one that is played before the others first."""
     chosen = [each for each in cases.load() if each.role == role and spec in each.specs]
-    chosen.sort(key=lambda each: each.name != FIRST[role])
+    chosen.sort(key=lambda each: each.name != cases.FIRST[role])
     return {each.name: each for each in chosen}
 
 
@@ -105,7 +104,7 @@ def _check(
             results, pace = _results(job, chosen, play, on_case)
         except NotFound as error:
             return replace(report, obstacle=error.fact)
-    first = results[FIRST[job.role]]
+    first = results[cases.FIRST[job.role]]
     report = replace(
         report,
         findings=tuple(
@@ -137,13 +136,13 @@ def _results(
 
     Return what came of them, and how many were played side by side.
     """
-    name = FIRST[job.role]
+    name = cases.FIRST[job.role]
     first = next(play([name], 1))
     if why := first.seen.blocker:
         raise NotFound(why)
     results, doubtful = {name: first}, []
-    cases = [each for each in chosen.values() if not _reason(job, each, first.seen)]
-    others = [each.name for each in cases if each.name != name]
+    apply = [each.name for each in chosen.values() if not _reason(job, each, first.seen)]
+    others = [each for each in apply if each != name]
     at_once, pace = _at_once(first.seen)
     for played in play(others, at_once) if others else ():
         results[played.case] = played
