@@ -1,5 +1,6 @@
 """What a watched process waits for is judged from the lines of its agent."""
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,12 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
     found = process(tmp_path, CALLED, look={"lifespans": [CALL]})
     silent = [each.kind for each in causes(found, lambda _: 9.0, 3.0)]
     assert silent == ["silent"]
+    other = Process(tmp_path / "1.jsonl")  # an agent that has become another user, and cannot write
+    other.path.touch()
+    if os.geteuid() == 0:
+        os.chown(other.path, 1, 1)
+    os.utime(other.path, (0, 0))
+    assert time.time() - other.seen() < 1
     found.path.unlink()  # as what cleans folders may do
     assert time.time() - found.seen() < 1
 
@@ -224,6 +231,24 @@ def test_a_process_that_has_ended(
         for each in kinds
         if each == "left out" or CANCELLED in [line.get("error") for line in lines]
     ]
+
+
+def test_what_an_unknown_server_does_is_told_from_its_call(tmp_path: Path) -> None:
+    found = process(tmp_path)
+    found.path.touch()
+    waits, gone = CALL | {"asks": True}, []
+    for calls, stopped, sentence in (
+        ([], None, ""),
+        ([CALL], None, f"startup has lasted 5 s; it waits in {AT}"),
+        ([waits], None, ""),
+        ([CALL], None, ""),  # once it serves
+        ([CALL], 1.0, f"clean-up has lasted 5 s; it waits in {AT}"),
+        (gone, 1.0, ""),
+    ):
+        found.take({"what": "look", "time": 1.0, "loops": 1, "others": calls})
+        assert said(found, stopped) == [sentence][: len(sentence)]
+    assert found.is_over
+    assert [*cut_off(found)] == []
 
 
 def test_lines_are_read_once_they_are_whole(tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ class Agent:
     def is_lively(self) -> bool:
         """Tell whether startup or shutdown may last."""
         soon = monotonic() - self.began < SOON
-        return soon or self.is_stopping or not all(each.is_answered for each in self.lifespans)
+        asks = [each["asks"] for each in self.requests.get("others", ())]
+        answered = all(asks) and all(each.is_answered for each in self.lifespans)
+        return soon or self.is_stopping or not answered
 
     def note(self, what: str, **more: Any) -> None:
         """Write a line; a full disk is no reason to stop a server."""

@@ -73,12 +73,34 @@ class Process:
         self.server = line.get("server", self.server)
         self.events.append(line)
 
+    def infer(self) -> None:
+        """Note what no hook has told, from where the lifespan of an unknown server is."""
+        calls = self.look.get("others")
+        if self.server or calls is None:
+            return
+        waits = any(each["asks"] for each in calls)
+        if calls and not self.event("called"):
+            self.note("called")
+        if waits and not self.answered:
+            self.note("sent", "lifespan.startup.complete")
+        if calls and not waits and self.has_started and self.told_to_end:
+            self.note("shutdown")
+        if not calls and self.event("shutdown"):
+            self.note("sent", "lifespan.shutdown.complete")
+
+    def note(self, what: str, type_: str = "") -> None:
+        """Add an event, once."""
+        if not self.event(what, type_):
+            self.events.append({"what": what, "type": type_, "time": self.look["time"]})
+
     def seen(self) -> float:
         """Return when its agent looked last, as the clock has it."""
-        try:
-            return self.path.stat().st_mtime
-        except OSError:  # somebody has removed it
-            return time.time()
+        with suppress(OSError):  # somebody has removed the file, or this is not Linux
+            found = self.path.stat()
+            runs = Path(f"/proc/{self.pid}")
+            if not runs.exists() or runs.stat().st_uid == found.st_uid:
+                return found.st_mtime
+        return time.time()  # as another user an agent cannot write
 
     @property
     def lifespans(self) -> list[dict[str, Any]]:
@@ -205,6 +227,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
     `lasted` returns the seconds since a moment.  Nothing is a cause that has not lasted `after`
     seconds.
     """
+    process.infer()
     yield from events(process)
     look, silent = process.look, lasted(process.seen())
     if look and silent > after + 1 and not process.is_over:
@@ -333,6 +356,8 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
 
 def cut_off(process: Process) -> Iterator[Cause]:
     """Yield where the clean-up was if its process has ended without an answer."""
+    if not process.server:  # then only what was seen meanwhile is known
+        return
     failed = process.event("sent", "lifespan.shutdown.failed")
     cancelled = failed if failed and was_cancelled(failed) else None
     raised = cancelled or process.event("raised")

@@ -40,10 +40,11 @@ SERVERS = {
     "gunicorn-uvicorn": "gunicorn -k uvicorn_worker.UvicornWorker {app} --bind 127.0.0.1:{port}",
     "daphne": "daphne {app} --port {port}",
     "supervisor": "sh again.sh {port}",
+    "unknown": "python ../../../docs/programs/serve.py {app} --port {port}",
 }
 ONE = ("uvicorn", "uvicorn-h11", "hypercorn", "granian", "gunicorn-asgi")  # process or worker
 MANY = ("uvicorn-reload", "uvicorn-workers", "uvicorn-run", "gunicorn-uvicorn")
-ALL = (*ONE, *MANY, "fastapi-run", "fastapi-dev", "mcp-run")
+ALL = (*ONE, *MANY, "fastapi-run", "fastapi-dev", "mcp-run", "unknown")
 
 
 def at(function: str, source: str) -> str:
