@@ -332,9 +332,9 @@ def test_a_handler_of_the_authors_takes_a_signal(state: watch.Watch, said: list[
     command: Any = subprocess.Popen(["true"])
     found.take({"what": "look", "handlers": {"SIGTERM": [__file__, 1, "stop"]}})
     state.say_signal(command)
-    command.wait()
     found.take({"what": "look", "open": 1})  # it waits for a request
     state.say_signal(command)
+    command.wait()
     assert [each.kind for each in said] == ["signal-taken"]
 
 
@@ -377,6 +377,7 @@ def test_a_process_that_runs_already_is_looked_into(
         monkeypatch.setattr(watch, "is_alive", lambda _: process.poll() is None)
         assert cli.main([*arguments, str(process.pid)]) == 0
     assert "lifespec_agent.agent.begin(" in scripts[0]
+    assert "sitecustomize" not in scripts[0]  # which ran when the process began
 
     def refuses(*_: object) -> None:
         raise PermissionError("not permitted")

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,6 @@ from lifespec.diagnosis.watched import (
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 TICK = 0.1  # seconds between two looks
-HEARING = 0.2  # seconds in which a signal that came to all has reached each
 LONG = 1.0  # seconds between a signal and lifespan.shutdown that are worth a word
 SUSPENDED = 1.0  # seconds without a tick from which on this process was stopped meanwhile
 SIGNALLED = 128  # shells add it to the number of the signal that ended a process
@@ -39,14 +39,18 @@ PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 AGENT = "lifespec_agent"  # the package in which it travels
 FILES = ("agent", "alive", "hooks", "stacks")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
-START = """\
-import importlib.machinery, importlib.util, sys
+BEGIN = """\
+import sys
+sys.path.insert(0, {folder!r})
 try:
     import lifespec_agent.agent
     lifespec_agent.agent.begin({folder!r}, {own!r})
 except Exception:
     pass
 sys.path[:] = [each for each in sys.path if each != {folder!r}]
+"""
+HIDDEN = """\
+import importlib.machinery, importlib.util
 spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
 if spec is not None and spec.loader is not None:  # which this one hides
     sys.modules["sitecustomize"] = module = importlib.util.module_from_spec(spec)
@@ -66,8 +70,9 @@ def write_agent(folder: Path, command: Sequence[str]) -> None:
         (package / f"{name}.py").write_bytes(text)
     targets = filter(None, map(TARGET.match, command))
     own = next((each[1] for each in targets), "")
-    start = START.format(folder=str(folder), own=own)
-    (folder / "sitecustomize.py").write_text(start, "utf-8")
+    begin = BEGIN.format(folder=str(folder), own=own)
+    (folder / "begin.py").write_text(begin, "utf-8")
+    (folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
 
 class GroupListener:
@@ -77,44 +82,44 @@ class GroupListener:
     """
 
     def __init__(self, numbers: Sequence[int]) -> None:
-        self.heard = bytearray()
-        self.end, write = os.pipe()
-        alive, self.alive = os.pipe()
-        os.set_blocking(self.end, False)
+        self.answers, write = os.pipe()
+        read, self.questions = os.pipe()
         self.pid = os.fork()
         if not self.pid:
-            os.close(self.alive)
+            os.close(self.questions)
+            os.set_blocking(write, False)
+            signal.set_wakeup_fd(write)  # where the number of each signal is written at once
             for number in numbers:
-                signal.signal(number, lambda each, _: os.write(write, bytes([each])))
-            os.write(write, b"\0")
-            os.read(alive, 1)  # until the other has ended
+                signal.signal(number, lambda *_: None)
+            while os.read(read, 1):
+                os.write(write, b"\0")
             os._exit(0)
         os.close(write)
-        os.close(alive)
-        while not self.has_heard(0):
-            time.sleep(0.001)
+        os.close(read)
+        self.heard()  # once it listens
 
-    def has_heard(self, number: int) -> bool:
-        """Tell whether a signal came here, too; each is told once."""
-        with contextlib.suppress(BlockingIOError):
-            self.heard += os.read(self.end, 100)
-        found = number in self.heard
-        if found:
-            self.heard.remove(number)
-        return found
+    def heard(self) -> set[int]:
+        """Return the signals that have come to all since this was asked last."""
+        found = b""
+        with contextlib.suppress(BrokenPipeError):  # somebody has killed it
+            os.write(self.questions, b"?")
+            while not found.endswith(b"\0") and (more := os.read(self.answers, 100)):
+                found += more
+        return {*found}
 
     def close(self) -> None:
         """End it."""
-        os.close(self.alive)
+        os.close(self.questions)
         os.waitpid(self.pid, 0)
-        os.close(self.end)
+        os.close(self.answers)
 
 
 class Signal(NamedTuple):
-    """A signal that has come, and when."""
+    """A signal that has come, when, and whether to all of this group."""
 
     number: int
     time: float
+    to_all: bool = False
 
 
 class Watch:
@@ -122,6 +127,7 @@ class Watch:
 
     def __init__(self, folder: Path, after: float, tell: Tell) -> None:
         self.folder, self.after, self.tell = folder, after, tell
+        self.command: subprocess.Popen[bytes] | None = None
         self.processes: dict[int, Process] = {}
         self.gone: set[int] = set()
         self.told: dict[object, object] = {}
@@ -131,7 +137,11 @@ class Watch:
         self.suspensions: list[tuple[float, float]] = []  # when this process was stopped, how long
 
     def look(self) -> None:
-        """Read what the agents have written, and say what is new."""
+        """Read what the agents have written, and say what is new; whatever goes wrong, go on."""
+        with contextlib.suppress(Exception):
+            self._look()
+
+    def _look(self) -> None:
         now = time.time()
         if now - self.ticked > SUSPENDED:
             self.suspensions.append((now, now - self.ticked))
@@ -142,21 +152,21 @@ class Watch:
             if each.pid in self.gone:
                 continue
             each.told_to_end = self.signals[0].time if self.signals else None
-            if is_alive(each.pid):
-                self.say_all(each, causes(each, self.lasted, self.after))
-            else:
+            found = causes(each, self.lasted, self.after)
+            if not is_alive(each.pid):
                 self.gone.add(each.pid)
                 each.read()
-                self.say_all(each, [*events(each), *self.was_cut_off(each)])
+                found = chain(events(each), self.was_cut_off(each))
+            for cause in found:
+                self.say(each, cause)
+        if self.command and self.signals:
+            is_over = self.command.returncode is not None
+            if is_over or self.lasted(self.signals[0].time) > self.after:
+                self.say_signal(self.command)
 
     def lasted(self, began: float) -> float:
         """Return the seconds since a moment, without those in which this process was stopped."""
         return self.ticked - began - sum(each for at, each in self.suspensions if at > began)
-
-    def say_all(self, process: Process, found: Iterable[Cause]) -> None:
-        """Say what is new of what was found."""
-        for each in found:
-            self.say(process, each)
 
     def say(self, process: Process, cause: Cause) -> None:
         """Say a cause, unless it was said."""
@@ -188,16 +198,16 @@ class Watch:
 
     def say_signal(self, command: "subprocess.Popen[bytes]") -> None:
         """Say that a signal did not reach the server, or that a handler of the author's took it."""
-        number = self.signals[0].number
-        name = signal.Signals(number).name
+        number, _, to_all = self.signals[0]
+        name, is_over = signal.Signals(number).name, command.returncode is not None
         for each in self.processes.values():
-            open_calls = each.look.get("open") or each.look.get("blocked")
-            if each.pid in self.gone or not each.has_server or each.is_stopping or open_calls:
+            waits = not is_over and (each.look.get("open") or each.look.get("blocked"))
+            if each.pid in self.gone or not each.has_server or each.is_stopping or waits:
                 continue
             if each.has_started and (taken := handlers(each).get(name)):
                 what = fact("signal-taken", signal=name, handler=taken)
                 self.say(each, Cause("taken", "", what))
-            elif command.pid not in self.processes and (each.has_started or command.returncode):
+            elif not to_all and command.pid not in self.processes and (each.has_started or is_over):
                 program = Path(command.args[0]).name  # type: ignore[index,arg-type]
                 parts = {"program": program, "pid": command.pid, "server": each.server}
                 what = fact("watch-signal-lost", signal=name, server_pid=each.pid, **parts)
@@ -252,19 +262,20 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
         note = lambda number, _: pending.append(Signal(number, time.time()))  # noqa: E731
         old = {each: signal.signal(each, note) for each in numbers}
         try:
-            process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})
+            environment = {**os.environ, "PYTHONPATH": path}
+            process = state.command = subprocess.Popen(command, env=environment)
             while process.poll() is None:
                 time.sleep(TICK)
-                while pending and time.time() - pending[0].time > HEARING:
-                    number = pending[0].number
-                    if not listener.has_heard(number):
+                came, pending[:] = [*pending], []
+                heard = listener.heard() if came else set()
+                for number, at, _ in came:
+                    if number not in heard:
                         process.send_signal(number)
                     if signal.Signals(number).name in ENDS:
-                        state.signals.append(pending[0])
+                        state.signals.append(Signal(number, at, number in heard))
                         (folder / "stop").touch()
-                    del pending[0]
-                look(state, process)
-            look(state, process)
+                state.look()
+            state.look()
             status = process.returncode
             status = SIGNALLED - status if status < 0 else status
             with contextlib.suppress(Exception):
@@ -276,15 +287,6 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
     return status
 
 
-def look(state: Watch, process: "subprocess.Popen[bytes]") -> None:
-    """Look at a command that runs, or that has just ended; whatever goes wrong, it goes on."""
-    with contextlib.suppress(Exception):
-        state.look()
-        is_over = process.returncode is not None
-        if state.signals and (is_over or state.lasted(state.signals[0].time) > state.after):
-            state.say_signal(process)
-
-
 def attach(pid: int, after: float, tell: Tell) -> None:
     """Say what a process waits for that runs already, until it ends.
 
@@ -292,14 +294,10 @@ def attach(pid: int, after: float, tell: Tell) -> None:
     """
     with _folder(()) as folder:
         state = Watch(folder, after, tell)
-        start = START.format(folder=str(folder), own="")
-        script = folder / "begin.py"
-        script.write_text(f"import sys\nsys.path.insert(0, {str(folder)!r})\n{start}", "utf-8")
-        sys.remote_exec(pid, str(script))  # type: ignore[attr-defined]  # Python 3.14
+        sys.remote_exec(pid, str(folder / "begin.py"))  # type: ignore[attr-defined]  # Python 3.14
         while is_alive(pid):
             time.sleep(TICK)
-            with contextlib.suppress(Exception):
-                state.look()
+            state.look()
 
 
 @contextlib.contextmanager

@@ -95,12 +95,12 @@ class Process:
 
     def seen(self) -> float:
         """Return when its agent looked last, as the clock has it."""
-        with suppress(OSError):  # somebody has removed the file, or this is not Linux
-            found = self.path.stat()
-            runs = Path(f"/proc/{self.pid}")
-            if not runs.exists() or runs.stat().st_uid == found.st_uid:
-                return found.st_mtime
-        return time.time()  # as another user an agent cannot write
+        files = self.path, Path(f"/proc/{self.pid}")
+        found = [each.stat() for each in files if each.exists()]
+        # somebody has removed it, or the process has become another user and cannot write
+        if not self.path.exists() or len({each.st_uid for each in found}) > 1:
+            return time.time()
+        return found[0].st_mtime
 
     @property
     def lifespans(self) -> list[dict[str, Any]]:
