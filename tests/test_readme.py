@@ -33,12 +33,14 @@ def test_readme_has_a_line_for_each_server() -> None:
 
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAVED = re.compile(r"[Ss]ave this as `([\w.]+)`")
-OWN = "make", "pip"  # .ci/run carries out the first; all that the second installs is here
+OWN = "make", ".", "pip"  # .ci/run carries out the first; all that the others give is here
 
 
 @pytest.mark.slow
 def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text("utf-8")
+    (tmp_path / "lifespec").symlink_to(ROOT)
+    (folder := tmp_path / "a shop").mkdir()
     bin_folder = Path(sys.executable).parent
     path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": path, "PYTHONPATH": ""}
@@ -47,7 +49,7 @@ def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
     def run(command: str) -> str:
         done.append(command)
         words = shlex.split(command, comments=True)
-        call = {"cwd": tmp_path, "env": environment, "text": True, "timeout": 120}
+        call = {"cwd": folder, "env": environment, "text": True, "timeout": 120}
         found = subprocess.run(words, check=False, capture_output=True, **call)  # type: ignore[call-overload]
         assert found.returncode == 0, f"{command}\n{found.stdout}{found.stderr}"
         return str(found.stdout)
@@ -56,17 +58,20 @@ def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
         language, body = block.groups()
         if language == "python":
             (name,) = SAVED.findall(text[before : block.start()])
-            (tmp_path / name).write_text(body, "utf-8")
+            (folder / name).write_text(body, "utf-8")
         elif language == "text":
             printed = body
         else:
             for line in body.splitlines():
+                if line.startswith("pip"):
+                    assert (folder / line.split()[2] / "pyproject.toml").is_file()
                 if line.split()[0] not in OWN and run(line) != printed:
-                    assert line.split()[0] != "python"
+                    assert not line.startswith("python ")
         before = block.end()
     run("pytest -q test_shop.py")
-    assert (tmp_path / "lifespan.py").exists()
-    assert [line.split()[0] for line in done] == ["python", *["lifespec"] * 3, "pytest"]
+    assert (folder / "lifespan.py").exists()
+    called = [line.split()[0] for line in done]
+    assert called == ["python3", "python", *["lifespec"] * 3, "pytest"]
 
 
 def test_readme_has_no_link_that_a_package_index_breaks() -> None:

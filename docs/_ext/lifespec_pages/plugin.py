@@ -177,7 +177,8 @@ class Updates:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Name the pages that were changed, and what is left to their author."""
         for page, edits in self.pages.items():
-            terminalreporter.write_line(f"{page}: {len(edits)} new outputs were written")
+            name = os.path.relpath(page)
+            terminalreporter.write_line(f"{name}: new outputs written: {len(edits)}")
         if self.failed:
             terminalreporter.write_line("Left to you, the statement or the check below it:")
         for place in sorted(self.failed, key=_in_order):
