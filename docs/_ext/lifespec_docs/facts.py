@@ -10,6 +10,7 @@ version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
 mutants noticed                   of the changes that `make mutants` tried
 mutants server.py                 the same, of the changes of one file
+reports before named              of the public reports that were drawn: those with this verdict
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
 ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itself or by a signal
 python oldest                     the oldest version of Python that is supported
@@ -20,6 +21,7 @@ import inspect
 import json
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 
 from lifespec import Lifespan, validate
@@ -50,6 +52,7 @@ def facts(comma: str) -> dict[str, str]:
                 (f"mutants {name}", str(counts["noticed"]))
                 for name, counts in record("mutants")["files"].items()
             ),
+            *_reports(),
             *_seen(comma),
             ("python oldest", _oldest_python()),
         ]
@@ -104,6 +107,19 @@ def _seen(comma: str) -> Iterator[tuple[str, str]]:
             if way := NOT_SERVED.get(finding["observed"]["kind"]):
                 found.setdefault(f"{way} {of}", {})[name] = None
     return ((key, comma.join(names)) for key, names in found.items())
+
+
+def _reports() -> Iterator[tuple[str, str]]:
+    kept = record("reports")
+    drawn = kept["reports"].values()
+    counts = Counter(f"{key} {value}" for each in drawn for key, value in each.items())
+    counts.update({"drawn": len(drawn), "aside": len(kept["aside"]), "after false": 0})
+    found = {
+        **counts,
+        "date": kept["date"],
+        "elsewhere": len(drawn) - counts["seen by application"],
+    }
+    return ((f"reports {name}", str(value)) for name, value in found.items())
 
 
 def _oldest_python() -> str:
