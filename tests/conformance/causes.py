@@ -218,15 +218,6 @@ async def has_a_task_that_dies(scope: Any) -> AsyncIterator[None]:
     await asyncio.sleep(0.1)
 
 
-@reported(1, "CancelledError, in `awaits_what_it_cancels`", "Suppress asyncio.CancelledError")
-@application
-async def awaits_what_it_cancels(_: Any) -> AsyncIterator[None]:
-    task = asyncio.create_task(wait_for_kafka())
-    yield
-    task.cancel()
-    await task
-
-
 @reported(0, "a task that was cancelled and still runs: `cancels_and_goes.tidy`", "Await it after")
 @application
 async def cancels_and_goes(_: Any) -> AsyncIterator[None]:
@@ -326,23 +317,11 @@ async def dispatches(scope: Any, receive: Any, send: Any) -> None:
         group.create_task(metrics(scope, receive, send))
 
 
-wants_a_path = reported(0, "KeyError: 'path'", "Only requests have this key")(
-    says(fail(KeyError("path")))
-)
-returns_late = reported(1, "is served without its startup", "it returned without an answer")(
-    says("receive")
-)
-returns_early = reported(0, "without clean-up", "To run clean-up, wait for lifespan.shutdown")(
-    says("receive", STARTED)
-)
 returns_at_shutdown = reported(1, "it returned without an answer to lifespan.shutdown")(
     says("receive", STARTED, "receive")
 )
 raises_at_shutdown = reported(1, "it raised at shutdown: OSError: no disk")(
     says("receive", STARTED, "receive", fail(OSError("no disk")))
-)
-crashes = reported(1, "fails while it runs", "raised while it was running: OSError: no disk")(
-    says("receive", STARTED, fail(OSError("no disk")))
 )
 exits = reported(2, "does not start", "it ended the process at startup: status 4")(
     says("receive", lambda _: os._exit(4))
@@ -365,19 +344,9 @@ says_failed = reported(2, "does not start", "no: no database")(
 says_nothing = reported(2, "it sent no message")(
     says("receive", {"type": "lifespan.startup.failed"})
 )
-asks_again = reported(1, "instead of answering it waits for another event", "Answer the event")(
-    says("receive", "receive")
-)
 forks = reported(0, "keeps lifespan 2.0")(
     says("receive", lambda _: os.fork(), STARTED, "receive", STOPPED)
 )
-
-
-@reported(0, 'It put another object into scope["state"]')
-async def rebinds(scope: Any, receive: Any, send: Any) -> None:
-    """Put another object into the scope's state."""
-    scope["state"] = {"pool": 1}
-    await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
 
 
 @reported(0, "It does not return after it has answered lifespan.shutdown")
@@ -455,19 +424,6 @@ app2 = Starlette(lifespan=pool)
 """,
         (),
     ),
-    "nothing enters what is made": (
-        """
-@asynccontextmanager
-async def life(app):
-    pool()
-    rows()
-    yield
-def rows():
-    yield 1
-app = Starlette(lifespan=life)
-""",
-        ("`pool()`, shop.py:14 makes a context manager", "`rows()`, shop.py:15 makes"),
-    ),
     "it is entered": (
         """
 from functools import wraps
@@ -487,20 +443,6 @@ async def life(app):
 app = Starlette(lifespan=life)
 """,
         (),
-    ),
-    "a task fails soon": (
-        """
-async def work():
-    await asyncio.sleep(0.01)
-    raise ValueError("no orders")
-@asynccontextmanager
-async def life(app):
-    async with anyio.create_task_group() as group:
-        group.start_soon(work)
-        yield
-app = Starlette(lifespan=life)
-""",
-        ("fails while it runs", "it failed while it was running: ValueError: no orders"),
     ),
     "the clean-up of its task is cancelled": (
         """
