@@ -4,6 +4,7 @@ import gettext
 import json
 import re
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from browser import Browser
 from published import ROOT
 from samples import Sample
 
+from lifespec.conformance import cases
 from lifespec_docs import tables, views
 from lifespec_docs.tables import environment
 from lifespec_docs.views import records
@@ -224,3 +226,44 @@ def test_the_head_of_a_table_stays_in_sight_of_a_phone(browser: Browser, address
     })()""")
     browser.width(1280)
     assert 0 <= top < bottom < 300
+
+
+# ---- edge cases and the cases of the suite -----------------------------------------------------
+
+DECISION = re.compile(r"^:::\{decision\} (\S+)\n(?::cases: (.+)\n)?", re.MULTILINE)
+UNPLAYED = {  # edge cases that no case of the suite plays to servers, and why
+    "the application of the suite is a coroutine function": ("call-raises", "call-returns-nothing"),
+    "only the server knows when it begins to serve": ("crashes-right-away",),
+    "what fails in a server is the server's own": ("both-fail",),
+    "a server may cancel the application, and need not": (
+        "cancelled-at-shutdown", "cancelled-twice", "ignores-cancellation", "raises-when-cancelled",
+    ),
+    "a server may have a limit, and need not": ("answers-too-late", "raises-after-it-was-given-up"),
+    "no rule says what a server does then": ("lingers-after-failure", "receives-again"),
+    "a case continues after a refusal, to see more of the server": ("lets-a-refusal-pass",),
+}  # fmt: skip
+UNEDGED = {  # cases for servers that are about no edge case, and why
+    "requests, the port or workers, and not the message sequence": (
+        "port-in-use", "request-in-flight", "state", "state-on-a-websocket",
+        "state-on-one-connection", "state-set-while-serving", "two-workers", "two-workers-failed",
+        "two-workers-failed-with-empty-message", "two-workers-failed-without-message",
+        "two-workers-shutdown-failed",
+    ),
+    "`send` of `Lifespan` does not raise there": ("failed-whatever-send-raises",),
+}  # fmt: skip
+WIDER = {  # edge cases of which their one case is a part
+    "cancelled-at-startup", "exits", "raises-a-cancellation", "receives-after-shutdown",
+    "startup-completes", "startup-fails-without-text",
+}  # fmt: skip
+
+
+def test_edge_cases_and_cases_for_servers_lead_to_each_other_or_say_why_not() -> None:
+    page = (ROOT / "docs" / "edge-cases.md").read_text("utf-8")
+    edges = {name: cases.split() for name, cases in DECISION.findall(page)}
+    servers = {each.name for each in cases.load() if each.role == "server"}
+    played = {name for named in edges.values() for name in named}
+    assert {name for name, named in edges.items() if not named} == {*chain(*UNPLAYED.values())}
+    assert servers - played == {*chain(*UNEDGED.values())}
+    assert played <= servers
+    alone = {name: named[0] for name, named in edges.items() if len(named) == 1}
+    assert {name for name, case in alone.items() if name != case} == WIDER

@@ -1,6 +1,7 @@
 """Edge cases: what happens, what `Lifespan` does then, and the programs that show it.
 
-    :::{decision} crashes
+    :::{decision} crashes-while-serving
+    :cases: crashes-while-serving
     :rules: crash-logged crash-may-continue
     :lifespec: too
 
@@ -11,7 +12,8 @@
 
 The programs of a case are the blocks below it, up to the next case or the end of its section.
 `{decisions}` is the table of all cases of a page: lines of known form in their outputs are its
-facts. Other pages lead to a case by its name: {ref}`it crashes <decision-crashes>`.
+facts. Other pages lead to a case by its name: {ref}`it crashes <decision-crashes-while-serving>`.
+`cases` names those of the suite that play it to servers, which lead back here.
 """
 
 import re
@@ -54,6 +56,7 @@ class DecisionDirective(SphinxDirective):
     required_arguments = 1
     has_content = True
     option_spec: ClassVar[dict[str, Any]] = {
+        "cases": directives.unchanged_required,
         "rules": directives.unchanged_required,
         "lifespec": lambda argument: directives.choice(argument or "alone", ("alone", "too")),
     }
@@ -91,6 +94,13 @@ class DecisionDirective(SphinxDirective):
         for rule_id in rule_ids:
             link = refer(self.env.docname, rule_id, nodes.literal("", rule_id))
             yield from (link, nodes.Text(" "))
+        names = self.options.get("cases", "").split()
+        label = translate(_("%s: %s")) % (translate(_("Cases")), "")
+        yield from [nodes.inline("", label)] * bool(names)
+        for name in names:
+            target = f"cases.html#case-{name}"
+            yield nodes.reference("", "", nodes.literal("", name), refuri=target, internal=True)
+            yield nodes.Text(" ")
 
 
 def authority(rule: Rule, translate: Translate) -> str:

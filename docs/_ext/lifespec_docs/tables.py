@@ -27,7 +27,7 @@ from lifespec_docs.views import tables as views_by_name
 from lifespec_docs.words import ROOT, translations
 
 TEMPLATES = ROOT / "docs" / "_templates" / "records"
-DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml")  # what views read
+DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml", "docs/edge-cases.md")  # of views
 WORDS = ("macros", "words")  # templates that others import
 PIPE = "\ue07c"  # replaces a pipe in a literal, which would end the cell
 SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$&~#!])")

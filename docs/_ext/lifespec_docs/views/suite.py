@@ -5,6 +5,7 @@ cases: those of each role and rule, and the words of their format.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -16,10 +17,12 @@ from lifespec.conformance.cases import Case
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, rules
 from lifespec.validate import SPECS
 from lifespec.words import data, names
+from lifespec_docs.words import ROOT
 from lifespec_docs.words import mark as _
 
 Context = dict[str, Any]
 UNSPECIFIED = _("not specified")
+EDGE = re.compile(r"^:::\{decision\} (\S+)\n:cases: (.+)$", re.MULTILINE)
 DRAWN = "role", "says", "script", "expect"  # keys of a case that the template draws by itself
 COMMANDS = {
     "server": "lifespec check server",
@@ -94,11 +97,17 @@ def _level(rule: Rule, spec: str) -> str:
 
 
 def of_role(role: str) -> Context:
-    """Return all cases that check a role: what happens, the script, what is expected."""
+    """Return all cases that check a role, each with its script and its edge cases."""
     found = [case for case in cases.load() if case.role == role]
     if not found:
         raise ValueError(f"There are no cases for the role {role!r}.")
-    return {"cases": [(case, _script(case)) for case in found]}
+    return {"cases": [(case, _script(case), edges_of(case.name)) for case in found]}
+
+
+def edges_of(case: str) -> list[str]:
+    """Return the names of the edge cases that a case of the suite plays to servers."""
+    text = (ROOT / "docs" / "edge-cases.md").read_text(encoding="utf-8")
+    return [name for name, cases in EDGE.findall(text) if case in cases.split()]
 
 
 def by_rule() -> Context:
