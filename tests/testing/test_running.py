@@ -1,8 +1,10 @@
 """What is found about an application that is started for a test."""
 
 import asyncio
+import subprocess
 import sys
 import traceback
+import warnings
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -249,3 +251,14 @@ async def test_a_task_factory_of_somebody_else_stays() -> None:
         assert loop.get_task_factory() is makes
     assert loop.get_task_factory() is makes
     loop.set_task_factory(None)
+
+
+async def test_a_process_of_the_test_is_none_of_the_application() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", LifespanWarning)
+        async with Running(shop):
+            own = subprocess.Popen(  # noqa: ASYNC220  as tests do
+                [sys.executable, "-c", "input()"], stdin=subprocess.PIPE
+            )
+    assert own.poll() is None
+    own.communicate(b"\n")

@@ -17,7 +17,8 @@ from lifespec.diagnosis.stacks import is_ours, line
 _STARTS: tuple[tuple[Any, str], ...] = (
     (threading.Thread, "start"), (BaseProcess, "start"), (subprocess.Popen, "__init__"),
 )  # fmt: skip
-_starters: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()
+_starters: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()  # of threads
+_started: dict[str, Place] = {}  # processes, by their number
 
 
 class Tasks:
@@ -62,11 +63,14 @@ def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
 
 
 @contextmanager
-def noting_starts() -> Iterator[None]:
-    """Note the author's own lines that start threads and processes, so that these can be named."""
+def noting_starts(belongs: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Note the author's own lines that start threads and processes, so that these can be named.
+
+    Only where `belongs` says so: it is asked in the context of who starts one.
+    """
     before = [(kind, name, getattr(kind, name)) for kind, name in _STARTS]
     for kind, name, start in before:
-        setattr(kind, name, _noted(start))
+        setattr(kind, name, _noted(start, belongs))
     try:
         yield
     finally:
@@ -74,19 +78,30 @@ def noting_starts() -> Iterator[None]:
             setattr(kind, name, start)
 
 
-def _noted(start: Callable[..., None]) -> Callable[..., None]:
+def _noted(start: Callable[..., None], belongs: Callable[[], bool]) -> Callable[..., None]:
     def noted(started: Any, *args: Any, **options: Any) -> None:
-        if where := caller(sys._getframe(1)):  # noqa: SLF001
+        where = caller(sys._getframe(1)) if belongs() else None  # noqa: SLF001
+        if where and isinstance(started, threading.Thread):
             _starters[started] = where
         start(started, *args, **options)
+        if where and not isinstance(started, threading.Thread):
+            _started[str(started.pid)] = where
 
     return noted
 
 
 def process_name(name: str) -> Fact | str:
     """Return the name of a child process, which has its number, and the line that started it."""
-    found = [each for each in [*_starters] if name.endswith(f"({getattr(each, 'pid', None)})")]
-    return _named("thread", name, _starters[found[0]] if found else None)
+    return _named("thread", name, _starter(name))
+
+
+def is_started(name: str) -> bool:
+    """Tell whether the start of a child process was noted."""
+    return _starter(name) is not None
+
+
+def _starter(name: str) -> Place | None:
+    return _started.get(name.rpartition("(")[2].rstrip(")"))
 
 
 def thread_name(thread: threading.Thread) -> Fact | str:

@@ -63,10 +63,10 @@ def daemons(before: Collection[threading.Thread]) -> list[Fact]:
     return found
 
 
-def processes(pid: int, before: Collection[str] = ()) -> list[Fact]:
+def processes(pid: int, belongs: Callable[[str], bool] = bool) -> list[Fact]:
     """Return the processes that a process has started and that do not end, where /proc has them."""
     end = time.monotonic() + ENDING
-    while (found := {*children(pid)}.difference(before)) and time.monotonic() < end:
+    while (found := [*filter(belongs, children(pid))]) and time.monotonic() < end:
         time.sleep(POLL)
     return [fact("process-left", name=process_name(each)) for each in sorted(found)]
 

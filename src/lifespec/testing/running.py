@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import advice, alive, origins, waits
+from lifespec.diagnosis import advice, origins, waits
 from lifespec.diagnosis.author import described, place, without_lifespec
 from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import logging_errors
@@ -98,10 +98,11 @@ class Running:
         __tracebackhide__ = True
         self.lifespan = lifespan_class()(self._recorder, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
-        self._threads, self._children = {*threading.enumerate()}, alive.children(os.getpid())
+        self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
-        self._ended.enter_context(origins.noting_starts())
+        belongs = lambda: _OWNER.get(None) is self  # noqa: E731  a test starts processes, too
+        self._ended.enter_context(origins.noting_starts(belongs))
         self._tasks = self._ended.enter_context(_noting_tasks())
         handlers = waits.handlers()
         try:
@@ -204,7 +205,7 @@ class Running:
         except RuntimeError:  # trio's nurseries leave none
             found = []
         found += waits.threads(self._threads)
-        found += waits.processes(os.getpid(), self._children)
+        found += waits.processes(os.getpid(), origins.is_started)
         logged = _sentences(each.fact() for each in self._logged)
         left = [f"The application left behind {each}" for each in _sentences(found)]
         left += [f"The application logged {each}" for each in logged]
