@@ -16,21 +16,8 @@ LIMIT = 120.0  # seconds, on a machine that is busy
 
 REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "fastapi_811": (0, ("`open_orders`", "given to orders.on_event, and nothing ran it")),
-    "advanced_alchemy_367": (
-        0,
-        ("`open_engine`", "runs no handlers", "Move the code of the handl"),
-    ),
     "litestar_3601": (0, ("`channels`", "given to Litestar, and nothing ran it")),
     "mcp_1467": (0, ("`Mount`, mcp_1467.py:8 mounts an application of mcp that has a lifespan",)),
-    "lightspeed_130": (
-        2,
-        ("cannot be called from a running event loop, in `lifespan`", "await the coroutine"),
-    ),
-    "flexmeasures_85": (2, ("no running event loop, in `<module>`", "Create it in the lifespan")),
-    "instrumentator_292": (
-        2,
-        ("Cannot add middleware after", "Add middleware before the application starts"),
-    ),
     "field_text": (
         2,
         ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", "Quart sends only \"'DATABASE_URL_OF"),
@@ -39,7 +26,6 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
         2,
         ("'module' object is not callable", "which FastAPI was given as its lifespan, is a modul"),
     ),
-    "field_scopes": (1, ("in a different task", "in `lifespan`", "use one task group instead")),
 }
 
 
