@@ -70,10 +70,10 @@ def test_every_kind_that_is_made_has_a_sentence() -> None:
     assert used - {*sentences()} == set()
 
 
-@pytest.mark.parametrize("sentence", sorted(TRANSLATED))
-def test_a_translation_has_the_parts_of_its_sentence(sentence: str) -> None:
+def test_a_translation_has_the_parts_of_its_sentence() -> None:
     """One that waits for its translator is English until then."""
-    assert parts(translator("zh")(sentence)) == parts(sentence)
+    chinese = translator("zh")
+    assert [each for each in sorted(TRANSLATED) if parts(chinese(each)) != parts(each)] == []
 
 
 def parts(sentence: str) -> list[str]:
