@@ -246,7 +246,7 @@ def test_what_an_unknown_server_does_is_told_from_its_call(tmp_path: Path) -> No
         (gone, 1.0, ""),
     ):
         found.take({"what": "look", "time": 1.0, "loops": 1, "others": calls})
-        assert said(found, stopped) == [sentence][: len(sentence)]
+        assert said(found, stopped) == said(found, stopped) == [sentence][: len(sentence)]
     assert found.is_over
     assert [*cut_off(found)] == []
 

@@ -17,6 +17,12 @@ from serving import Program
 from loopback import LIMIT, free_port
 
 HERE = Path(__file__).parent
+FRAMEWORKS = HERE.parents[2] / "docs/programs/frameworks"
+FAULTLESS = (
+    *("fastapi_lifespan", "fastapi_mounted", "fastapi_on_event"),
+    *("litestar_lifespan", "litestar_on_startup", "mcp_streamable_http", "quart_before_serving"),
+    *("quart_while_serving", "starlette_lifespan", "starlette_state"),
+)
 SOURCE = (HERE / "troubles.py").read_text("utf-8").splitlines()
 WATCH = [sys.executable, "-m", "lifespec", "watch", "--after"]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -107,17 +113,17 @@ KINDS = [
 
 @contextmanager
 def watched(
-    server: str, trouble: str = "none", after: float = 1, first: Sequence[str] = ()
+    server: str, trouble: str = "none", after: float = 1, first: Sequence[str] = (), app: str = ""
 ) -> Iterator[Program]:
-    """Run a server with an application in trouble; yield what is printed."""
-    port = free_port()
-    app = "on_trio:app" if "trio" in server else "troubles:app"
+    """Run a server with an application, perhaps in trouble; yield what is printed."""
+    port, place = free_port(), FRAMEWORKS if app else HERE
+    app = f"{app}:app" if app else "on_trio:app" if "trio" in server else "troubles:app"
     command = SERVERS[server].format(app=app, port=port).split()
     program = [*first, *WATCH, str(after), "--", *command]
     environment = {"PYTHONUNBUFFERED": "1", "TROUBLE": trouble, "PATH": PATH}
     with (
         TemporaryDirectory() as folder,  # those that are killed leave one
-        Program(program, HERE, TMPDIR=folder, **environment) as found,
+        Program(program, place, TMPDIR=folder, **environment) as found,
     ):
         found.port = port  # type: ignore[attr-defined]
         yield found
@@ -181,9 +187,11 @@ def test_what_is_said(server: str, trouble: str, steps: str, says: list[str]) ->
             hears(program, each)
 
 
-@pytest.mark.parametrize("server", ALL)
-def test_what_has_no_trouble_is_not_talked_about(server: str) -> None:
-    with watched(server, after=10) as program:
+@pytest.mark.parametrize(
+    ("server", "app"), [*((each, "") for each in ALL), *(("uvicorn", each) for each in FAULTLESS)]
+)
+def test_what_has_no_trouble_is_not_talked_about(server: str, app: str) -> None:
+    with watched(server, after=10, app=app) as program:
         opened(program, "/").close()
         program.process.send_signal(signal.SIGTERM)
         assert program.process.wait(LIMIT) in (0, 143, 128 + signal.SIGINT)
