@@ -184,7 +184,7 @@ class Lifespan:
 
     `scope` is what the application is called with, and `state` its live state, or None.  `phase`
     says how far the lifespan is, `outcome` how it ended, and `supported` whether the application
-    supports lifespan; these two are None until that is known.
+    supports lifespan.  `outcome` and `supported` are None until that is known.
     """
 
     def __init__(
