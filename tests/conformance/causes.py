@@ -847,7 +847,7 @@ app = get_asgi_application()
         """
 @asynccontextmanager
 async def life(app):
--    yield [1]
+-    yield ["ab", "c"]
 +    yield {"first": 1}
 app = Starlette(lifespan=life)
 """,

@@ -107,6 +107,25 @@ def test_a_case_is_added() -> None:
 
 
 @pytest.mark.usefixtures("copy")
+def test_a_cause_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = "TRIED: dict[str, tuple[str, str]] = {\n"
+    program = (
+        "@asynccontextmanager\nasync def life(app):\n-    raise OSError('no sample')\n    yield\n"
+    )
+    tried = program + "app = Starlette(lifespan=life)\n", "Take a sample"
+    change("tests/conformance/causes.py", start, f'{start}    "advise-sample": {tried!r},\n')
+    row = '    Row("", "advise-port"'
+    sample = '    Row("", "advise-sample", ["no sample"]),\n'
+    change("src/lifespec/diagnosis/advice.py", row, sample + row)
+    sentences = "src/lifespec/conformance/data/sentences.toml"
+    change(sentences, "\nadvise-port", '\nadvise-sample = "Take a sample."\nadvise-port')
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k 'sample or row'")
+    status, printed = follow("Add a cause", skip=["make translate"])
+    assert status == 0, printed
+    assert "passed" in printed
+
+
+@pytest.mark.usefixtures("copy")
 def test_a_hint_is_changed() -> None:
     old, new = "Build a new dict with", "Make a new dict with"
     change("src/lifespec/conformance/data/rules.toml", old, new)
