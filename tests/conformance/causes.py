@@ -344,6 +344,9 @@ says_failed = reported(2, "does not start", "no: no database")(
 says_nothing = reported(2, "it sent no message")(
     says("receive", {"type": "lifespan.startup.failed"})
 )
+blocks_at_last = reported(0, "stops yes", "in <lambda>", "It does not return after it has answ")(
+    says("receive", STARTED, "receive", STOPPED, lambda _: time.sleep(100))
+)
 forks = reported(0, "keeps lifespan 2.0")(
     says("receive", lambda _: os.fork(), STARTED, "receive", STOPPED)
 )

@@ -19,8 +19,8 @@ from lifespec.words import english
 ROOT = Path(__file__).parents[2]
 NAMES = [name for name, app in vars(causes).items() if callable(app) and app in causes.CAUSES]
 HANG = {
-    "blocks_at_startup", "blocks_while_serving", "hangs_on_trio", "joins_at_shutdown",
-    "waits_at_shutdown", "waits_at_startup",
+    "blocks_at_last", "blocks_at_startup", "blocks_while_serving", "hangs_on_trio",
+    "joins_at_shutdown", "waits_at_shutdown", "waits_at_startup",
     "advise-blocked", "advise-clean-up", "advise-silent", "advise-startup",
 }  # fmt: skip
 ENGLISH = "does not", "within", " while ", "kept", "status "

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import selectors
 import sys
 import time
 from pathlib import Path
@@ -13,7 +12,6 @@ import pytest
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
-from lifespec.conformance.app.log import Answer, Line, Observation
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
 from lifespec.diagnosis.waits import processes
@@ -114,42 +112,6 @@ def test_a_parent_that_has_gone_ends_the_cases() -> None:
         children = processes(host.process.pid)
     assert children
     assert processes(os.getpid()) == []
-
-
-def test_a_process_that_waits_longer_than_it_may_is_ended() -> None:
-    job = Job("application", causes.waits_at_startup, "asgi 2.0", 60.0)
-    case = process._Process(job, "start-and-stop", "fork")
-    case.deadline = time.monotonic() + 1.0
-    while not case.is_over():
-        time.sleep(0.02)
-    found = case.played()
-    assert (found.seen.startup.how, found.seen.activity) == ("hung", "blocked")
-
-
-def interrupted(seen: Observation, stack: str = "") -> Observation:
-    """Return what is noted of a process that was ended, and of which faulthandler wrote this."""
-    job = Job("application", causes.faultless, "asgi 2.0", 60.0)
-    case = process._Process(job, "start-and-stop", "fork")
-    case.process.join()  # it opens the file anew
-    Path(case.stack.name).write_text(stack, encoding="utf-8")
-    case.seen = seen
-    case._interrupted(None)
-    case.end()
-    return seen
-
-
-def test_a_process_that_blocks_after_its_last_answer_keeps_the_answer() -> None:
-    stopped = Answer("complete", "startup"), Answer("complete", "shutdown")
-    seen = interrupted(Observation(*stopped, [Line(1.0, "offered", "lifespan.shutdown")]))
-    assert seen.shutdown == stopped[1]
-    assert (seen.activity, seen.awaited) == ("blocked", "shutdown")
-
-
-def test_a_process_whose_loop_only_waits_does_not_block_it() -> None:
-    files = [selectors.__file__, asyncio.base_events.__file__, process.__file__]
-    frames = "".join(f'  File "{file}", line 1 in run\n' for file in files)
-    seen = interrupted(Observation(), f"Thread 0x1 (most recent call first):\n{frames}")
-    assert (seen.startup.how, seen.activity) == ("hung", "starved")
 
 
 def test_a_process_is_forked_once_a_thread_that_ends_has_ended(
