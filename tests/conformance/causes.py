@@ -707,7 +707,6 @@ app = Starlette(lifespan=life)
 import time
 def poll(over):
     over.wait()
-before = threading.Thread(target=poll, args=(threading.Event(),), daemon=True).start()
 @asynccontextmanager
 async def life(app):
     over = threading.Event()

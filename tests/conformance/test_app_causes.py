@@ -98,6 +98,17 @@ def test_a_program_is_told_its_cause_and_a_faultless_one_nothing(name: str, tmp_
     assert not any(word in chinese for word in (*ENGLISH, "Requests", " is ", "makes")), chinese
 
 
+def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, _sentences = causes.PROGRAMS["a daemon thread ends, and a library has its own"]
+    begin = "threading.Thread(target=poll, args=(threading.Event(),), daemon=True).start()"
+    (tmp_path / "began.py").write_text(f"{causes.PRELUDE}{source}\n{begin}\n")
+    monkeypatch.chdir(tmp_path)
+    report = check_app("began:app", only=ALONE)
+    assert {each.label for each in report.rows} == {"starts", "stops"}, str(report)
+
+
 # ---- advice is tried ---------------------------------------------------------------------------
 
 SERVING = {"advise-close", "advise-crash", "advise-died", "advise-never-ran", "busy"}

@@ -297,6 +297,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
     with origins.noting_starts():  # where it was not imported before this process was made
         subject = job.find()
+    imported = {*threading.enumerate()}
     found, ran = entered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_warnings(logged), origins.noting_starts():
@@ -320,7 +321,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
-    seen.facts += open_things + waits.threads(before) + waits.daemons(before)
+    seen.facts += open_things + waits.threads(before) + waits.daemons(imported)
     seen.facts += waits.processes(os.getpid())
     return seen
 
