@@ -17,6 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lifespec import cli, commands, conformance
+from lifespec.arguments import COPIES
 from lifespec.conformance import export
 from lifespec.conformance.finding import Finding, Verdict
 from lifespec.conformance.report import Report
@@ -93,7 +94,7 @@ def test_help_fits_a_terminal(
     out, err = capfd.readouterr()
     assert max(map(len, out.splitlines())) <= LONGEST
     assert err == ""
-    assert "copy" not in arguments or all(f"{name}:" in out for name in commands.COPIES)
+    assert "copy" not in arguments or all(f"{name}:" in out for name in COPIES)
     assert len(out.splitlines()) < 24 or arguments[:1] == ["check"]
 
 
@@ -336,7 +337,7 @@ def test_characters_that_a_terminal_lacks_are_escaped(
 
 def test_the_files_are_those_that_are_self_contained() -> None:
     marked = {path.stem for path in SRC.glob("*.py") if SELF_CONTAINED in path.read_text("utf-8")}
-    assert marked == {*commands.COPIES} - {"server_trio"}  # which needs server.py beside it
+    assert marked == {*COPIES} - {"server_trio"}  # which needs server.py beside it
 
 
 def test_copy_writes_new_files_only(tmp_path: Path, refusal: Callable[..., str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import lifespec
 from lifespec import commands
-from lifespec.commands import COPIES
+from lifespec.arguments import COPIES
 
 # The interpreter below the virtual environment: it has no lifespec that a copy could lean on.
 PYTHON = sys._base_executable  # type: ignore[attr-defined]

@@ -28,8 +28,8 @@ from lifespec.words import (
 )
 
 SOURCE = Path(lifespec.__file__).parent
-AT = {"_either": 1}  # the position of a kind among the arguments, if it is not the first
-MAKERS = {"fact", "Fact", "_held", "_broken", "_unspecified", "_skip", "Unusable", *AT}
+AT = {"either": 1}  # the position of a kind among the arguments, if it is not the first
+MAKERS = {"fact", "Fact", "holds", "breaks", "leaves_open", "skip", "Unusable", *AT}
 HAN = re.compile("[一-鿿]")
 
 

@@ -68,12 +68,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add(group: Any, name: str, says: str, epilog: str | None = None, **defaults: str) -> None:
-    """Add a command to a group; `commands` adds its arguments."""
+    """Add a command to a group; `arguments` has its arguments."""
 
     def fill(parser: argparse.ArgumentParser) -> None:
-        from lifespec import commands  # noqa: PLC0415  --help needs none of it
+        from lifespec.arguments import ARGUMENTS  # noqa: PLC0415  --help needs none of it
 
-        commands.ARGUMENTS[name](parser)
+        ARGUMENTS[name](parser)
 
     command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", epilog=epilog)
     command.set_defaults(**defaults)

@@ -1024,10 +1024,11 @@ inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 +    if scope["type"] == "lifespan":
 +        return await inner(scope, receive, send)
-    assert scope["type"] == "http"
+    if scope["type"] != "http":
+        raise ValueError(scope["type"])
     await inner(scope, receive, send)
 """,
-        "AssertionError",
+        "ValueError: lifespan",
     ),
     "advise-find-lifespan": (
         """

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.cases import vocabulary
-from lifespec.conformance.server.judge import Judge, NotJudged, without_tracebacks
+from lifespec.conformance.server.judge import Judge
+from lifespec.conformance.server.observed import NotJudged, without_tracebacks
 from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import Words

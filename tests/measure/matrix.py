@@ -22,7 +22,8 @@ from lifespec.conformance.finding import Outcome, Verdict
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
-from lifespec.conformance.server.judge import Judge, NotJudged, short, without_tracebacks
+from lifespec.conformance.server.judge import Judge
+from lifespec.conformance.server.observed import NotJudged, short, without_tracebacks
 from lifespec.diagnosis.fact import Fact, fact
 from loopback import free_port
 

@@ -4,7 +4,7 @@ The server of the suite notes what happens in its calls, and the application tha
 behind middleware notes what happens there.  What a report says follows from these lines.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args
@@ -190,6 +190,18 @@ class Observation:
                 yield Entry(seconds, each.kind, each.type, detail)  # type: ignore[arg-type]
 
 
+class Watch(NamedTuple):
+    """What follows a call from outside of its event loop.
+
+    `publish` is called with what was seen whenever there is more, `arm` with the seconds that the
+    event loop may be blocked from now on, and `stops` before the application is told to stop.
+    """
+
+    publish: Callable[[Observation], object] = lambda _: None
+    arm: Callable[[float], object] = lambda _: None
+    stops: Callable[[], object] = lambda: None
+
+
 # ---- the log of middleware ----------------------------------------------------------------------
 
 
@@ -207,3 +219,10 @@ def of_state(state: Any) -> dict[str, Any]:
     """Return which state it is, and which values it has, as parts of a line."""
     ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
     return {"state": 0 if state is None else id(state), "ids": ids}
+
+
+def parts_of(error: object, name: str = "") -> Iterator[tuple[str, int]]:
+    """Yield which exception it is, and which ones a group has."""
+    yield name, id(error)
+    for number, each in enumerate(getattr(error, "exceptions", ())):
+        yield from parts_of(each, f"{name}.{number}")

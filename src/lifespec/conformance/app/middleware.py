@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from lifespec.conformance.app.log import Line, of_state, plain
+from lifespec.conformance.app.log import Line, Watch, of_state, plain
 from lifespec.conformance.app.loops import Loop
-from lifespec.conformance.app.play import Call, Watch
+from lifespec.conformance.app.play import Call
 from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import Case

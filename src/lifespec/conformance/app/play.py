@@ -5,57 +5,40 @@ unknown event and for one that changes no state; nothing else is raised into the
 `judge` gives the verdicts.
 """
 
-import difflib
 import sys
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextvars import Context, ContextVar, copy_context
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextvars import copy_context
+from functools import partial
 from itertools import groupby, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from lifespec import validate
+from lifespec.conformance.app.answers import Answers, NoApplication, SendRefused, module_of
 from lifespec.conformance.app.log import (
     LONG,
     SHUTDOWN,
-    Answer,
-    Broken,
     Line,
     Observation,
+    Watch,
     of_state,
+    parts_of,
     plain,
 )
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
+from lifespec.conformance.app.request import Request
+from lifespec.conformance.app.request import scope_of as scope_of_request
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.diagnosis import busy, waits
-from lifespec.diagnosis.author import described, own_modules, place, places
+from lifespec.diagnosis.author import place, places
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import awaited, chain, is_ours, line
-from lifespec.words import Told, cut, short_repr
+from lifespec.diagnosis.stacks import awaited, line
+from lifespec.words import cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
-
-
-class NoApplication(TypeError):
-    """A call of the application returned no awaitable."""
-
-
-class SendRefused(Told):
-    """The server of the suite refused what the application sent; `fact` says why."""
-
-
-class Watch(NamedTuple):
-    """What follows a call from outside of its event loop.
-
-    `publish` is called with what was seen whenever there is more, `arm` with the seconds that the
-    event loop may be blocked from now on, and `stops` before the application is told to stop.
-    """
-
-    publish: Callable[[Observation], object] = lambda _: None
-    arm: Callable[[float], object] = lambda _: None
-    stops: Callable[[], object] = lambda: None
 
 
 def play(
@@ -84,21 +67,17 @@ def play(
     return call
 
 
-class Call:
+class Call(Answers):
     """A call of the application: what it receives, sends, returns and raises.
 
     Once the call was cancelled, or the time for an answer is over, no answer counts.
     """
 
-    state: validate.State = "called"
     idle = late = cancelled = acted = over = got_shutdown = False
     deadline = 0.0
     requests = 0
     coroutine: Any = None
-    reply = Fact("request-not-made")
     scope: Mapping[str, Any] = {}
-    live: dict[Any, Any] | None = None
-    provided: Mapping[Any, Any] = {}  # the state at the end of startup
 
     def __init__(
         self,
@@ -109,10 +88,9 @@ class Call:
         watch: Watch,
         lines: list[Line] | None = None,
     ) -> None:
-        self.app, self.loop, self.spec, self.limit, self.watch = app, loop, spec, limit, watch
-        self.seen = Observation(
-            actor=getattr(app, "__module__", ""), on_trio=isinstance(loop, Trio)
-        )
+        on_trio = isinstance(loop, Trio)
+        super().__init__(spec, Observation(actor=getattr(app, "__module__", ""), on_trio=on_trio))
+        self.app, self.loop, self.limit, self.watch = app, loop, limit, watch
         self.keeps = lines is not None  # events and scopes as data
         if lines is not None:
             self.seen.lines = lines
@@ -237,43 +215,14 @@ class Call:
         """Call the application for a request, with its copy of the state."""
         if self.state != "running":
             return False
-        scope = _message(self.spec) if self.spec.startswith("amgi") else _http(self.spec)
-        if self.live is not None:
-            scope["state"] = self.live.copy()
         self.requests += 1
-        number, done = self.requests, self.loop.event()
-        self.note("called", scope["type"], call=number)
-        self.loop.start(lambda: self._requested(scope, number, done))
+        done, note = self.loop.event(), partial(self.note, call=self.requests)
+        request = Request(scope_of_request(self.spec, self.live), self.loop.sleep, note)
+        note("called", request.scope["type"])
+        self.loop.start(lambda: request.make(self.app, done))
         await self.loop.wait(done, min(self.limit, GRACE))
-        self.note("replied", why=self.reply, call=number)
+        note("replied", why=request.reply)
         return True
-
-    async def _requested(self, scope: dict[str, Any], number: int, done: Any) -> None:
-        requests = [{"type": f"{scope['type']}.request"}]
-
-        async def receive() -> Any:
-            if requests:
-                return requests.pop()
-            await self.loop.sleep(GRACE / 10)
-            return {"type": f"{scope['type']}.disconnect"}
-
-        async def send(event: Any) -> None:
-            if event["type"] != "http.response.body":
-                status = str(event.get("status", ""))
-                self.reply = fact("request-answered", status=status)
-                self.note("sent", event["type"], status, call=number)
-
-        self.reply = Fact("request-returned")
-        try:
-            await self.app(scope, receive, send)
-        except Exception as error:
-            found = described(error)
-            self.reply = fact("request-raised", error=found.fact())
-            self.note("raised", found.type, found.text, call=number)
-        else:
-            self.note("returned", call=number)
-        finally:
-            done.set()
 
     async def until(self, reached: Callable[["Call"], bool], limit: float) -> bool:
         """Wait until a condition is true or the time is over; return whether it is true."""
@@ -330,9 +279,9 @@ class Call:
         self.acted = True
         self._note_actor()
         kind = message.get("type") if isinstance(message, dict) else None
-        name, text = cut(str(kind or type(message).__name__), 100), self._text(message, kind)
+        name, text = cut(str(kind or type(message).__name__), 100), self.text(message, kind)
         data = plain(message) if self.keeps else None
-        if why := self._refusal(message, kind):
+        if why := self.refusal(message, kind):
             self.note("refused", name, text, why=why, value=data)
             raise SendRefused(why)
         self.note("sent", name, text, value=data)
@@ -341,69 +290,11 @@ class Call:
     def _note_actor(self) -> None:
         """Note the module of the innermost application that acts, which may be a framework's."""
         frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
-        frame = next(filter(_module, frames), None)
-        self.seen.actor = _module(frame) if frame else self.seen.actor
+        frame = next(filter(module_of, frames), None)
+        self.seen.actor = module_of(frame) if frame else self.seen.actor
         if frame and not self.seen.startup.how:
             at = place([line(frame)])
             self.seen.answerer = at.fact() if at else None
-
-    def _refusal(self, message: Any, kind: Any) -> Fact | None:
-        """Take a step in the table of transitions; return why the message is refused, or None."""
-        event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
-        if event is None or event.sender == "server":
-            return self._break("events-known", _unknown(kind, message))
-        no_text = self._failure(message, kind) if event.defaults else None
-        before, step = self.state, validate.TRANSITIONS[self.state][kind]
-        moment = fact(f"moment-{before}")
-        if rule := step.rule or step.warning:
-            observed = fact("sent-when", event=kind, moment=moment)
-            self._break(rule, observed, is_open=bool(step.warning))
-        if step.to == before:
-            return fact("refused-answer", event=kind, moment=moment)
-        self.state = step.to
-        self._answered(kind, before)
-        return no_text
-
-    def _text(self, message: Any, kind: Any) -> str:
-        """Return the message of a failure, or ""."""
-        event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
-        if event is None or not event.defaults:
-            return ""
-        text = message.get("message", None if self._needs_message else "")
-        return cut(text if isinstance(text, str) else short_repr(text))
-
-    @property
-    def _needs_message(self) -> bool:
-        return validate.SPECS[self.spec].needs_message
-
-    def _failure(self, message: Mapping[str, Any], kind: str) -> Fact | None:
-        """Keep the exception of a failure; return why its message is refused, or None."""
-        if not validate.SPECS[self.spec].failures:
-            self._break("events-known", fact("sent-not-in-spec", event=kind), is_open=True)
-        if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
-            self.seen.caught = described(error)
-        text = message.get("message", None if self._needs_message else "")
-        if isinstance(text, str):
-            return None
-        return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))
-
-    def _answered(self, kind: str, before: validate.State) -> None:
-        """Note an answer."""
-        phase, _, answer = kind.removeprefix("lifespan.").partition(".")
-        early = phase == "shutdown" and before != "stopping"
-        setattr(self.seen, phase, Answer(answer, "serving" if early else phase))
-        if answer == "complete" and phase == "startup":
-            self.provided = {**(self.live or {})}
-            self.seen.facts += _variables(self.context)
-            for key in self.live or ():
-                if not isinstance(key, str):
-                    self._break("state-keys-text", fact("key-at-startup", key=short_repr(key)))
-
-    def _break(self, rule: str, observed: Fact, *, is_open: bool = False) -> Fact:
-        """Note that a message broke a rule; return what was observed."""
-        is_open = is_open or rule in validate.SPECS[self.spec].open
-        self.seen.broken.append(Broken(rule, observed, is_open))
-        return observed
 
     def end(self, how: str, error: BaseException | None = None) -> None:
         """Note how the call ended, unless it is noted already or the script is over."""
@@ -412,15 +303,7 @@ class Call:
             return
         seen.ended, self.state = how, "gone"
         if error is not None:
-            seen.error = described(error)
-            if isinstance(error, NoApplication):
-                seen.blocker = fact("no-application", value=str(error))
-            first = next(chain(error))
-            modules = [_module(frame) for frame, _ in traceback.walk_tb(first.__traceback__)]
-            actors = [*filter(None, modules)]
-            seen.actor = actors[-1] if actors else seen.actor
-            is_inner = first is not error or len(actors) > 1
-            seen.refuses = is_inner and modules[-1:] == actors[-1:] and "scope" in _code(first)
+            self.raised(error)
         if not self.is_late():
             seen.settle(how, stopping=self.got_shutdown)
         if how == "returned":
@@ -428,7 +311,7 @@ class Call:
         elif how != "cancelled":
             is_drawn = seen.error and SendRefused.__name__ in seen.error.kinds  # as the refusal
             text = seen.error.text if seen.error and not is_drawn else ""
-            self.note("raised", type(error).__name__, text, ids=dict(_parts(error)))
+            self.note("raised", type(error).__name__, text, ids=dict(parts_of(error)))
         self._change()
 
     def is_late(self) -> bool:
@@ -444,72 +327,6 @@ class Call:
         """Wake all that wait for a change."""
         self.changed.set()
         self.changed = self.loop.event()
-
-
-def _parts(error: object, name: str = "") -> Iterator[tuple[str, int]]:
-    """Yield which exception it is, and which ones a group has."""
-    yield name, id(error)
-    for number, each in enumerate(getattr(error, "exceptions", ())):
-        yield from _parts(each, f"{name}.{number}")
-
-
-_ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
-
-
-def _module(frame: Any) -> str:
-    """Return the module of a frame that is an application's, or ""."""
-    code = frame.f_code
-    is_application = {*code.co_varnames} >= _ARGUMENTS and not is_ours(code.co_filename)
-    return str(frame.f_globals.get("__name__", "")) if is_application else ""
-
-
-def _code(error: BaseException) -> str:
-    """Return the line of code that raised an exception, "" if it is not known."""
-    return "".join(each.line or "" for each in traceback.extract_tb(error.__traceback__, -1))
-
-
-def _variables(before: Context) -> list[Fact]:
-    """Return the context variables in the author's modules that this context has set."""
-    own = [vars(module) for module, _file in own_modules()]
-    named = {
-        value: name for each in own for name, value in each.items() if type(value) is ContextVar
-    }
-    found = [
-        each for each, value in copy_context().items() if before.get(each, before) is not value
-    ]
-    return [fact("context-variable", name=named[each]) for each in found if each in named]
-
-
-def _unknown(kind: object, message: object) -> Fact:
-    """Return that there is no such event, and which one may have been meant."""
-    if not isinstance(kind, str):
-        return fact("no-event", value=short_repr(message))
-    known = [each.type for each in validate.EVENTS.values() if each.sender == "application"]
-    if meant := difflib.get_close_matches(kind, known, n=1):
-        return fact("unknown-event-but", event=cut(kind, 100), meant=meant[0])
-    return fact("unknown-event", event=cut(kind, 100))
-
-
-def _http(spec: str) -> dict[str, Any]:
-    return {
-        "type": "http",
-        validate.SPECS[spec].envelope or "asgi": {"version": "3.0", "spec_version": "2.5"},
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": "/",
-        "raw_path": b"/",
-        "query_string": b"",
-        "root_path": "",
-        "headers": [(b"host", b"127.0.0.1")],
-        "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 80),
-    }
-
-
-def _message(spec: str) -> dict[str, Any]:
-    versions = {validate.SPECS[spec].envelope: dict(validate.SPECS[spec].versions)}
-    return {"type": "message", **versions, "address": "lifespec", "headers": []}
 
 
 _STEPS: Mapping[str, Callable[[Call, Action], Awaitable[bool]]] = {

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
-from lifespec.conformance.app.log import Observation
+from lifespec.conformance.app.log import Observation, Watch
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
-from lifespec.conformance.app.play import Call, Watch, play
+from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory

@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from lifespec.conformance.app.answers import SendRefused
 from lifespec.conformance.app.log import LONG, Answer, Observation
-from lifespec.conformance.app.play import SendRefused
 from lifespec.conformance.finding import Row
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Fact, fact

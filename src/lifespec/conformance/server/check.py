@@ -24,7 +24,8 @@ from lifespec.conformance.finding import (
     unknown,
 )
 from lifespec.conformance.report import Report
-from lifespec.conformance.server.judge import AT_CALL, Judge, clock
+from lifespec.conformance.server.judge import AT_CALL, Judge
+from lifespec.conformance.server.observed import clock
 from lifespec.conformance.server.play import (
     LIFESPAN,
     REQUESTS,

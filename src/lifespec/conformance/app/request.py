@@ -1,0 +1,80 @@
+"""A request to an application that runs, and what comes of it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from lifespec import validate
+from lifespec.diagnosis.author import described
+from lifespec.diagnosis.fact import Fact, fact
+
+PAUSE = 0.1  # seconds after which the client has gone
+
+
+def scope_of(spec: str, state: dict[Any, Any] | None) -> dict[str, Any]:
+    """Return the scope of a request, with its copy of the state."""
+    scope = _message(spec) if spec.startswith("amgi") else _http(spec)
+    return scope if state is None else scope | {"state": state.copy()}
+
+
+def _http(spec: str) -> dict[str, Any]:
+    return {
+        "type": "http",
+        validate.SPECS[spec].envelope or "asgi": {"version": "3.0", "spec_version": "2.5"},
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": "/",
+        "raw_path": b"/",
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(b"host", b"127.0.0.1")],
+        "client": ("127.0.0.1", 1),
+        "server": ("127.0.0.1", 80),
+    }
+
+
+def _message(spec: str) -> dict[str, Any]:
+    versions = {validate.SPECS[spec].envelope: dict(validate.SPECS[spec].versions)}
+    return {"type": "message", **versions, "address": "lifespec", "headers": []}
+
+
+class Request:
+    """One request; `note` writes a line, and `reply` is what came of it so far."""
+
+    reply = Fact("request-returned")
+
+    def __init__(
+        self,
+        scope: dict[str, Any],
+        sleep: Callable[[float], Awaitable[object]],
+        note: Callable[..., object],
+    ) -> None:
+        self.scope, self.sleep, self.note = scope, sleep, note
+        self.events = [{"type": f"{scope['type']}.request"}]
+
+    async def make(self, app: Callable[..., Awaitable[Any]], done: Any) -> None:
+        """Call the application, and set the event `done` when that ends."""
+        try:
+            await app(self.scope, self.receive, self.send)
+        except Exception as error:
+            found = described(error)
+            self.reply = fact("request-raised", error=found.fact())
+            self.note("raised", found.type, found.text)
+        else:
+            self.note("returned")
+        finally:
+            done.set()
+
+    async def receive(self) -> Any:
+        """Return the request, and then that the client has gone."""
+        if self.events:
+            return self.events.pop()
+        await self.sleep(PAUSE)
+        return {"type": f"{self.scope['type']}.disconnect"}
+
+    async def send(self, event: Any) -> None:
+        """Take the beginning of an answer."""
+        if event["type"] != "http.response.body":
+            status = str(event.get("status", ""))
+            self.reply = fact("request-answered", status=status)
+            self.note("sent", event["type"], status)

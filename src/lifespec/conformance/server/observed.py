@@ -1,0 +1,212 @@
+"""What was observed of a server in a case: the log of the probe, the output and the end.
+
+What asks for more than there is raises NotJudged.
+"""
+
+import re
+import signal
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+from lifespec.conformance.finding import How, Outcome
+from lifespec.conformance.processes import SIGNALLED
+from lifespec.conformance.server.play import REQUESTS, Line, Observation
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.words import Told
+
+NEVER = float("inf")
+LONGEST = 160  # characters of what a server wrote
+FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
+MARGIN = " \t|+-"  # the margin of a traceback of an exception group
+FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
+HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
+ENDS = "returned", "cancelled", "raised"  # of a call
+
+
+class NotJudged(Told):
+    """A phrase says nothing about this sequence; `fact` says why."""
+
+
+def clock(line: Line) -> float:
+    """Return when a line was noted."""
+    return float(line["time"])
+
+
+def without_tracebacks(output: str) -> Iterator[str]:
+    """Yield the lines of an output; of a traceback only what was raised."""
+    frame: int | None = None  # the indentation of the frame whose code follows
+    for line in output.splitlines():
+        indent = len(line) - len(line.lstrip(MARGIN))
+        if FRAME.match(line):
+            frame = indent
+        elif frame is None or indent <= frame:
+            frame = None
+            if line.strip(MARGIN) and not HEAD.search(line):
+                yield line
+
+
+def short(text: str) -> str:
+    """Return a text of a server without folders, cut at a word if it is long."""
+    text = FOLDERS.sub("…/", text.strip())
+    begin = text[:LONGEST]
+    return text if text == begin else f"{begin.rpartition(' ')[0] or begin} …"
+
+
+def in_output(line: str) -> Outcome:
+    """Hold if there is such a line of the output."""
+    return either(line, "output", line=short(line)) if line else breaks("not-in-output")
+
+
+def _found(how: How, kind: str, /, **parts: Any) -> Outcome:
+    return Outcome(how, fact(kind, **parts))
+
+
+holds, breaks = partial(_found, "held"), partial(_found, "broken")
+leaves_open = partial(_found, "unspecified")
+
+
+def either(held: object, kind: str, /, **parts: Any) -> Outcome:
+    """Return an outcome that holds or not, with the same fact."""
+    return _found("held" if held else "broken", kind, **parts)
+
+
+def skip(kind: str, /, **parts: Any) -> NoReturn:
+    """Raise NotJudged, and say why."""
+    raise NotJudged(fact(kind, **parts))
+
+
+def loop_of(line: Line) -> tuple[Any, ...]:
+    """Return the event loop in which a line was noted."""
+    return line["pid"], line["thread"], line["loop"]
+
+
+def disordered(types: Sequence[str]) -> bool:
+    """Tell whether startup was not the first event, or came twice."""
+    return types[:1] not in ([], ["lifespan.startup"]) or types.count("lifespan.startup") > 1
+
+
+class Observed:
+    """One observation; `argument` is the text that follows a phrase in a case."""
+
+    def __init__(self, seen: Observation, argument: str = "") -> None:
+        self.seen, self.case, self.text = seen, seen.case, argument
+        self.verbs = [action.verb for action in seen.case.script]
+        self.requests = [line for line in self.lines("called") if line["type"] in REQUESTS]
+        self.stopped = NEVER if seen.stopped is None else seen.stopped
+        self.by_call: dict[tuple[int, int], list[Line]] = {}  # a server may call very often
+        for line in seen.lines:
+            self.by_call.setdefault((line["pid"], line["call"]), []).append(line)
+
+    def judge(self, phrase: str) -> Outcome:
+        """Return whether a phrase holds of what was observed.
+
+        It holds only if the script was played to its end: a sequence that ended early shows
+        nothing.
+        """
+        try:
+            found = self.outcome(phrase)
+            if found.how == "held":
+                self.finished()
+        except NotJudged as reason:
+            return Outcome("skip", reason.fact)
+        return found
+
+    def outcome(self, phrase: str) -> Outcome:
+        """Return what the method of a phrase says."""
+        found: Outcome = getattr(self, phrase.replace(" ", "_"))()
+        return found
+
+    # ---- the log of the probe ------------------------------------------------------------------
+
+    def lines(
+        self, kind: str, type_: str | None = None, by: str | None = "", call: Line | None = None
+    ) -> list[Line]:
+        """Return the lines of a kind, a type and a call.
+
+        Of a task of the application if `by` is "child", of all if it is None.
+        """
+        lines = self.by_call[call["pid"], call["call"]] if call else self.seen.lines
+        return [
+            line
+            for line in lines
+            if line["kind"] == kind
+            and type_ in (None, line.get("type"))
+            and by in (None, line.get("by", ""))
+        ]
+
+    def first(self, kind: str, type_: str | None = None, by: str | None = "") -> Line:
+        """Return the first of these lines; raise NotJudged if there is none."""
+        return min(self.lines(kind, type_, by) or self.stop(), key=clock)
+
+    @property
+    def calls(self) -> list[Line]:
+        """The calls with a lifespan scope; raises NotJudged if there is none."""
+        return self.lines("called", "lifespan") or self.stop()
+
+    def events(self, call: Line) -> list[str]:
+        """Return the types of the events that a call received, also in its tasks."""
+        received = self.lines("received", by=None, call=call)
+        return [line["type"] for line in sorted(received, key=clock)]
+
+    def misled(self) -> bool:
+        """Return whether startup was not the first event, or came twice."""
+        return any(disordered(self.events(call)) for call in self.lines("called", "lifespan"))
+
+    def progress(self) -> Fact:
+        """Return how far the application has come."""
+        if not self.lines("called", "lifespan"):
+            return fact("no-lifespan-call")
+        last = max((line for line in self.seen.lines if line["call"]), key=clock)
+        return fact("progress", last=f"{last['kind']} {last.get('type') or ''}".rstrip())
+
+    def stop(self) -> list[Line]:
+        """Raise NotJudged: the sequence has not come so far."""
+        raise NotJudged(self.progress())
+
+    def reached(self, step: int) -> None:
+        """Raise NotJudged if the script did not come to a step."""
+        if not any(line["step"] == step for line in self.lines("plays")):
+            line, progress = self.case.lines[step], self.progress()
+            skip("not-reached", number=step + 1, line=line, progress=progress)
+
+    def finished(self) -> None:
+        """Raise NotJudged if the script did not come to its last step."""
+        self.reached(len(self.verbs) - 1)
+
+    # ---- the end and the output of the process --------------------------------------------------
+
+    @property
+    def way(self) -> Fact:
+        """In which way the process ended."""
+        if self.seen.status is not None and self.seen.status < 0:
+            number = -self.seen.status
+            name = next((each.name for each in signal.Signals if each == number), f"{number}")
+            return fact("ended-by-signal", status=SIGNALLED + number, name=name)
+        return fact("ended-with-status", status=self.seen.status)
+
+    @property
+    def end(self) -> Fact:
+        """How the process ended, and after how many seconds."""
+        seen = self.seen
+        if seen.ended is None:
+            return fact("remained", seconds=seen.timeout)
+        if seen.stopped is None:
+            return self.way
+        seconds = round(max(seen.ended - seen.last_action, 0), 1)
+        return fact("ended-after", way=self.way, seconds=seconds)
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether the process ended before it was stopped."""
+        return self.seen.ended is not None and self.seen.stopped is None
+
+    def line_with(self, text: str) -> str:
+        """Return the first line of the output with a text, or ""."""
+        return next((line for line in without_tracebacks(self.seen.output) if text in line), "")
+
+    def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
+        """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
+        ends = [clock(line) for line in self.lines("cancelled", "lifespan", call=call)]
+        end = min([*ends, NEVER if self.seen.ended is None else self.seen.ended])
+        return end - since if end <= stopped else NEVER
