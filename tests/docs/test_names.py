@@ -20,11 +20,13 @@ MODULES = ["asyncio", "contextlib", "logging", "signal", "subprocess", "threadin
 EXCEPTIONS = {
     "CMD": "an instruction of Dockerfiles",
     "EventSource": "a class of browsers",
-    "compose": "a command of Docker",
     "asyncpg": "a database driver in an address of SQLAlchemy",
+    "compose": "a command of Docker",
     "on-failure": "a value of systemd's Restart",
     "operate": "a word of a message of SQLite",
     "postgresql": "a database in an address of SQLAlchemy",
+    "ssh": "a command of OpenSSH",
+    "systemctl": "a command of systemd",
     "terminationGracePeriodSeconds": "a setting of Kubernetes",
     "test_startup_failure": "a test of hypercorn",
 }
@@ -32,7 +34,7 @@ PYTHON = Path(sysconfig.get_paths()["stdlib"])
 THIS = Path(__file__).name
 PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md"]
 FENCE = re.compile(r"^ *(`{3,}).*?^ *\1", re.MULTILINE | re.DOTALL)
-ROLE = re.compile(r"\{[\w:]+\}`[^`]*`")
+ROLE = re.compile(r"(?<!`)\{[\w:]+\}`[^`]*`")  # but not the literal `{app}`
 NAME = re.compile(r"[A-Za-z_][\w-]*")
 LITERAL = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 
