@@ -700,7 +700,7 @@ async def life(app):
     yield
 app = Starlette(lifespan=life)
 """,
-        ("a daemon thread that still runs: poller, started in `life`, shop.py:17. A start in",),
+        ("a daemon thread that still runs: poller, started in `life`, shop.py:17. It goes on",),
     ),
     "a daemon thread ends, and a library has its own": (
         """

@@ -20,8 +20,8 @@ SENTENCES: Mapping[str, str] = {
     "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
     "process-left": _("a child process that still runs: {name}. End it in the clean-up."),
     "daemon-left": _(
-        "a daemon thread that still runs: {name}. A start in the same process, as in tests, adds"
-        " one. End it in the clean-up."
+        "a daemon thread that still runs: {name}. It goes on until the process ends, in tests, too."
+        " End it in the clean-up."
     ),
     "unclosed": _("a {name} of {package} that is not closed. Close it in the clean-up."),
     "signal-taken": _(
