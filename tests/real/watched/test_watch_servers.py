@@ -26,6 +26,8 @@ FAULTLESS = (
 SOURCE = (HERE / "troubles.py").read_text("utf-8").splitlines()
 WATCH = [sys.executable, "-m", "lifespec", "watch", "--after"]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+VERSIONS = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+PYTHONS = [sys.executable, *map(str, VERSIONS.glob("3.[19]*/bin/python3"))]
 SERVERS = {
     "uvicorn": "uvicorn {app} --port {port} --http httptools --loop uvloop",
     "uvicorn-h11": "uvicorn {app} --port {port} --http h11 --loop asyncio",
@@ -199,6 +201,12 @@ def test_what_has_no_trouble_is_not_talked_about(server: str, app: str) -> None:
         own = [each for each in program.lines if each.startswith("lifespec: ")]
         assert len(own) == 1, program.lines
         assert own[0].startswith("lifespec: started in ")
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_a_server_on_another_python(python: str) -> None:
+    with Program([*WATCH, "0.5", "--", python, "unknown.py"], HERE) as program:
+        hears(program, "startup has lasted .* it waits in `connect`, unknown.py:7")
 
 
 @pytest.mark.needs("unshare")
