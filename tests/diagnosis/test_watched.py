@@ -215,6 +215,7 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
         ([STARTED, SHUTDOWN, STOPPED], []),
         ([STARTED, SHUTDOWN, sent("shutdown.failed", error=CANCELLED)], ["cut off"]),
         ([STARTED, SHUTDOWN, sent("shutdown.failed", error=ERROR)], []),
+        ([STARTED, SHUTDOWN, sent("shutdown.failed", error=CANCELLED | {"outside": False})], []),
         ([STARTED], ["left out"]),
         ([CALLED], []),
     ],

@@ -255,10 +255,11 @@ class Agent:
         errors = [*stacks.chain(error)]
         if not errors:
             return None
-        found = (line for each in errors for line in reversed(stacks.of_error(each)))
-        own = next(([*line, True] for line in found if stacks.is_own(line.file)), None)
+        cancelled = hooks.is_cancelled()
+        found = (stacks.origin(each, cancelled=cancelled) for each in errors)
+        lines = [[*line, True] for line in found if line][:1]
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
-        return {"type": kind, "text": text, "lines": [own] if own else []}
+        return {"type": kind, "text": text, "lines": lines, "outside": cancelled}
 
 
 def importing(frames: list[Any]) -> str:

@@ -5,7 +5,6 @@ import sys
 import traceback
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import groupby
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
@@ -18,6 +17,7 @@ from lifespec.diagnosis.stacks import (
     is_own,
     line,
     of_error,
+    origin,
     serve,
     text_of,
 )
@@ -74,7 +74,7 @@ def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
 def described(error: BaseException) -> Error:
     """Return an exception as data."""
     errors = [*chain(error)]
-    found = map(_origin, errors)
+    found = (place(filter(None, [origin(each)])) for each in errors)
     first = errors[0]
     text = " ".join(text_of(first).split())
     kinds = tuple(dict.fromkeys(kind.__name__ for each in errors for kind in type(each).__mro__))
@@ -82,13 +82,3 @@ def described(error: BaseException) -> Error:
     files = [each.file for each in of_error(first)]
     at, file = next(filter(None, found), None), files[-1] if files else ""
     return Error(type(first).__name__, text, at, kinds, texts, file)
-
-
-def _origin(error: BaseException) -> Place | None:
-    """Return where an exception came from: a CancelledError from who awaited what was cancelled.
-
-    That is the first of the author's frames behind the last one of a library that called them.
-    """
-    runs = [[*run] for own, run in groupby(of_error(error), lambda x: is_own(x.file)) if own]
-    run = runs[-1] if runs else []
-    return place(run[:1] if type(error).__name__ == "CancelledError" else run)

@@ -169,6 +169,14 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
     setattr(kind, method, noted)
 
 
+def is_cancelled() -> bool:
+    """Tell whether this task was cancelled: a CancelledError may come from one that it awaits."""
+    try:
+        return bool(sys.modules["asyncio"].current_task().cancelling())  # Python 3.11
+    except Exception:
+        return True
+
+
 def current_loop() -> Any:
     """Return the event loop of asyncio that runs here, or the token of that of trio."""
     try:

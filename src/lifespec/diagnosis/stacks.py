@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from functools import cache
+from itertools import groupby
 from typing import Any, NamedTuple
 
 # by the name of its frame: what this call awaits
@@ -249,6 +250,17 @@ def of_error(error: Any) -> list[Line]:
         found.append(line(trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
     return found
+
+
+def origin(error: Any, *, cancelled: bool = False) -> Line | None:
+    """Return the author's line where an exception came from, if there is one.
+
+    A CancelledError came from who awaited what was cancelled, unless this task was `cancelled`:
+    the first of the author's lines behind the last one of a library that called them.
+    """
+    runs = [[*run] for own, run in groupby(of_error(error), lambda x: is_own(x.file)) if own]
+    awaits = type(error).__name__ == "CancelledError" and not cancelled
+    return runs[-1][0 if awaits else -1] if runs else None
 
 
 def text_of(error: Any) -> str:

@@ -282,7 +282,7 @@ def _not_stopped(process: Process) -> Iterator[Cause]:
     ended, raised = process.event("sent", "lifespan.shutdown.failed"), process.event("raised")
     if not ended and raised and process.event("shutdown") and process.has_started:
         ended = None if process.has_crashed or was_cancelled(raised) else raised
-    if ended:
+    if ended and not was_cancelled(ended):
         yield _failed("not-stopped", ended)
 
 
@@ -374,5 +374,7 @@ def cut_off(process: Process) -> Iterator[Cause]:
 
 
 def was_cancelled(raised: Mapping[str, Any]) -> bool:
-    """Tell whether the server has caught a cancellation of its own."""
-    return bool(raised["error"]) and raised["error"]["type"] in ("CancelledError", "Cancelled")
+    """Tell whether the server, or whoever else, has cancelled the call."""
+    error = raised["error"] or {}
+    of_kind = error.get("type") in ("CancelledError", "Cancelled")
+    return of_kind and bool(error.get("outside", True))

@@ -101,6 +101,12 @@ KINDS = [
     ("hypercorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("gunicorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("granian-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
+    (
+        "uvicorn",
+        "clean-up-cancels",
+        "/ TERM",
+        ["clean-up failed: CancelledError, in `lifespan`, .*Nobody"],
+    ),
     ("gunicorn-asgi", "clean-up-waits", "/ INT", ["Gunicorn has ended without lifespan.shutdown"]),
     (
         "hypercorn-trio",

@@ -57,6 +57,13 @@ async def joins() -> None:
     thread.join()
 
 
+async def cancels() -> None:
+    task = asyncio.create_task(for_ever())
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+
+
 def pump() -> None:
     while True:
         time.sleep(0.1)
@@ -110,6 +117,7 @@ TROUBLES = {
     "startup-fails": (fails, nothing),
     "clean-up-waits": (nothing, for_ever),
     "clean-up-blocks": (nothing, joins),
+    "clean-up-cancels": (nothing, cancels),
     "thread": (starts_a_thread, nothing),
     "process": (starts_a_process, nothing),
     "pool": (starts_a_pool, nothing),
