@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
-from lifespec.diagnosis.fact import SENTENCES, Fact
+from lifespec.diagnosis.fact import Fact
 from lifespec.validate import SPECS
 
 Translate = Callable[[str], str]
@@ -113,7 +113,7 @@ def names(
 def sentences() -> Mapping[str, str]:
     """Return the English sentence of each kind of fact."""
     tables = tomllib.loads(data("sentences.toml"))
-    return {**SENTENCES, **tables["formats"], **tables["sentences"]}
+    return {**tables["formats"], **tables["sentences"]}
 
 
 class Words:

@@ -14,6 +14,7 @@ import pytest
 from lifespec.diagnosis import author, stacks
 from lifespec.diagnosis.fact import short
 from lifespec.diagnosis.stacks import awaited, line
+from lifespec.words import english
 
 FILE = Path(__file__).name
 
@@ -79,8 +80,8 @@ def test_a_place_is_that_of_the_innermost_function(
     found = author.place(asyncio.run(frames(call)))
     lines, first = inspect.getsourcelines(function)
     line = first + next(number for number, each in enumerate(lines) if source in each)
-    assert str(found) == f"`{function.__name__}`, {FILE}:{line}"
     assert found is not None
+    assert found[:3] == (function.__name__, FILE, line)
     assert found.source.startswith(source)
 
 
@@ -137,9 +138,9 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
     assert (found.type, found.text) == ("Silent", "")
     assert {"KeyError", "ExceptionGroup"} < {*found.kinds}
     assert "'pool'" in found.texts
-    assert str(found.fact()).startswith("Silent, in `test_an_exception")
+    assert english(found.fact()).startswith("Silent, in `test_an_exception")
     for text, said in ("x", "x"), ("Not here.", "Not here"), ("Wait ...", "Wait ..."):
-        assert str(author.described(OSError(text)).fact()) == f"OSError: {said}"
+        assert english(author.described(OSError(text)).fact()) == f"OSError: {said}"
 
 
 def test_what_was_installed_beside_the_authors_code_is_a_librarys(

@@ -12,7 +12,7 @@ import pytest
 from starlette.routing import Mount, Router
 
 from lifespec.diagnosis import entered
-from lifespec.diagnosis.fact import Place
+from lifespec.diagnosis.fact import Fact, Place
 
 PRELUDE = """\
 from contextlib import asynccontextmanager
@@ -156,7 +156,7 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
     found = [x for x in entered.find([router, default]) if x.receiver == "Router of mcp"]
-    assert [str(each.place) for each in found] == ["`run`, mcp/server.py:1"]
+    assert [each.place[:3] for each in found] == [("run", "mcp/server.py", 1)]
     assert [each.kind for each in entered.never_entered(found, set())] == ["never-ran"]
     assert [*entered.never_entered(found, {namespace["go"].__code__})] == []  # without `run`
     assert not [each for each in entered.find(default) if each.receiver == "Router of mcp"]
@@ -207,7 +207,8 @@ def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
         del each.args  # as it does first of all
         ran.enter(inside, "call", None)
     assert [each.again for each in ran.entrances] == [False, False, True]
-    assert {str(each.by).split("`")[1] for each in ran.entrances} == {here.f_code.co_name}
+    functions = {each.by.parts["function"] for each in ran.entrances if isinstance(each.by, Fact)}
+    assert functions == {here.f_code.co_name}
     assert [value for _, value in ran.values] == [{"pool": 1}] * 3
     assert entered._runs(here)
     code = pool(1).gen.ag_code

@@ -20,6 +20,7 @@ import pytest
 from lifespec.diagnosis import origins, waits
 from lifespec.diagnosis.fact import short
 from lifespec.diagnosis.logged import logging_errors
+from lifespec.words import Words, english
 
 HERE = short(Path(__file__))
 
@@ -40,7 +41,7 @@ async def test_a_task_is_named_by_the_line_that_made_it_if_there_is_one() -> Non
     loop.call_soon(loop.create_task, asyncio.sleep(70))
     await asyncio.sleep(0)
     loop.set_task_factory(None)
-    own, library = map(str, await waits.tasks(made.made.__contains__, made.made))
+    library, own = map(english, await waits.tasks(made.made.__contains__, made.made))
     assert "`sleep`, made in `test_a_task_is_named_by" in own
     assert f"{HERE}:{line}" in own
     assert "still runs: `sleep`. Cancel" in library
@@ -72,7 +73,7 @@ async def test_a_task_whose_exception_nobody_asked_for_has_died() -> None:
     cancelled.cancel()
     await asyncio.wait([cancelled])
     ((name, error),) = made.died()
-    assert "dies" in str(name)
+    assert "dies" in Words().part(name)
     assert (error.type, error.text) == ("ConnectionError", "link detached")
     assert error.place is not None
     assert error.place.function == "dies"
@@ -141,7 +142,9 @@ def test_the_line_and_the_package_that_start_a_thread_are_named(module: str, wor
         thread.start()
         starter.start()  # which starts another, by no line of an author
         starter.join()
-    name = str(origins.thread_name(thread))  # of a thread that has ended the target is forgotten
+    name = Words().part(
+        origins.thread_name(thread)
+    )  # of a thread that has ended the target is forgotten
     over.set()
     thread.join()
     assert words in name
@@ -152,7 +155,7 @@ def test_the_line_that_starts_a_process_is_named() -> None:
     with origins.noting_starts():
         line = here() + 1
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    name = str(origins.process_name(f"python ({process.pid})"))
+    name = Words().part(origins.process_name(f"python ({process.pid})"))
     process.communicate()
     assert name.startswith(f"python ({process.pid}), started in")
     assert f"{HERE}:{line}" in name
@@ -192,7 +195,7 @@ def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
             logging.getLogger("rows").exception("")
     apart.error("later")
     apart.propagate = True
-    first, second = [str(each.fact()) for each in found]
+    first, second = [english(each.fact()) for each in found]
     assert first == "ERROR lifespec.tests.apart: no cache"
     assert second.startswith("ERROR rows:  (OSError: no disk, in `test_errors_are_collected")
 

@@ -7,51 +7,15 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 
-def _(english: str) -> str:
-    """Return the sentence; the catalogs are made of what this is called with."""
-    return english
-
-
-SENTENCES: Mapping[str, str] = {
-    "task-left": _("a task that still runs: {name}. Cancel it in the clean-up."),
-    "task-unawaited": _(
-        "a task that was cancelled and still runs: {name}. Await it after its cancellation."
-    ),
-    "thread-left": _("a thread that is not a daemon: {name}. The process does not end before it."),
-    "process-left": _("a child process that still runs: {name}. End it in the clean-up."),
-    "daemon-left": _(
-        "a daemon thread that still runs: {name}. It goes on until the process ends, in tests, too."
-        " End it in the clean-up."
-    ),
-    "unclosed": _("a {name} of {package} that is not closed. Close it in the clean-up."),
-    "signal-taken": _(
-        "{handler} takes {signal} from the server, which does not stop by it, unless this handler"
-        " calls the one before."
-    ),
-    "logged": _("{level} {logger}: {message}"),
-    "logged-error": _("{level} {logger}: {message} ({error})"),
-    "at-place": _("{what}, in {place}"),
-    "error": "{type}: {text}",
-    "error-bare": "{type}",
-    "task": _("{name}, made in {place}"),
-    "thread": _("{name}, started in {place}"),
-    "thread-of": _("{name}, started by {package} in {place}"),
-    "place": _("`{function}`, {file}:{line}"),
-}
-
-
 class Fact(NamedTuple):
     """An observation: the kind of a sentence, and the parts that stand in that sentence.
 
     A part is a string, a number, another fact, or a tuple of these.  A string comes from outside,
-    such as a name or a message, and is never translated.  `str()` knows the kinds of SENTENCES.
+    such as a name or a message, and is never translated.
     """
 
     kind: str
     parts: Mapping[str, Any] = {}
-
-    def __str__(self) -> str:
-        return SENTENCES[self.kind].format(**self.parts)
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -95,9 +59,6 @@ class Place(NamedTuple):
     def fact(self) -> Fact:
         """Return the place as part of a sentence."""
         return fact("place", function=self.function, file=self.file, line=self.line)
-
-    def __str__(self) -> str:
-        return str(self.fact())
 
 
 class Error(NamedTuple):
