@@ -23,6 +23,8 @@ class App:
     def add_event_handler(self, name, handler): ...
     def on_event(self, name):
         return lambda function: function
+    def before_serving(self, function):
+        return function
 
 app = App()
 
@@ -81,6 +83,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         ("app.lifespan += (first,)", "first", "app.lifespan"),
         ("app.router = app\napp.router.lifespan_context = first", "first", "app.router.lif"),
         ("@app.on_event('startup')\nasync def third(): ...", "third", "app.on_event"),
+        ("@app.before_serving\nasync def third(): ...", "third", "app.before_serving"),
     ],
 )
 def test_what_is_given_is_found(found: Any, source: str, name: str, receiver: str) -> None:

@@ -18,6 +18,7 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "fastapi_811": (0, ("`open_orders`", "given to orders.on_event, and nothing ran it")),
     "litestar_3601": (0, ("`channels`", "given to Litestar, and nothing ran it")),
     "mcp_1467": (0, ("`Mount`, mcp_1467.py:8 mounts an application of mcp that has a lifespan",)),
+    "field_mounted": (0, ("`open_pool`, field_mounted.py:", "given to inner.before_serving")),
     "field_text": (
         2,
         ("KeyError: 'DATABASE_URL_OF_SHOP', in `start`", "Quart sends only \"'DATABASE_URL_OF"),

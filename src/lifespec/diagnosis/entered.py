@@ -28,11 +28,16 @@ from lifespec.diagnosis.stacks import is_ours, is_own, line, short
 ARGUMENTS = ("lifespan", "on_startup", "on_shutdown", "plugins")
 ATTRIBUTES = ("lifespan", "lifespan_context")
 HANDLERS = ("on_event", "add_event_handler")
-WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS)  # a source without them is not parsed
+HOOKS = (  # decorators of Quart and Sanic
+    *("before_serving", "while_serving", "after_serving"),
+    *("before_server_start", "after_server_start"),
+)
+WORDS = (ATTRIBUTES[0], ARGUMENTS[1], *HANDLERS, *HOOKS)  # a source without them is not parsed
 FRAMEWORKS = ("starlette", "fastapi")  # their own functions wrap those of authors
 # what a source has besides, in which something is given: it may only name events
 GIVEN = re.compile(
-    rf"\b(?:{'|'.join({*ARGUMENTS, *ATTRIBUTES})})\s*\W?=|\.{ATTRIBUTES[0]}\.|{'|'.join(HANDLERS)}"
+    rf"\b(?:{'|'.join({*ARGUMENTS, *ATTRIBUTES})})\s*\W?=|\.{ATTRIBUTES[0]}\."
+    rf"|{'|'.join(HANDLERS + HOOKS)}"
 )
 MODULES = 300  # of an author: more are not read
 OBJECTS = 200_000  # that an application holds: more are not looked at
@@ -133,8 +138,9 @@ def _handovers(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             yield function, ""
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             for each in node.decorator_list:
-                if isinstance(each, ast.Call) and ast.unparse(each.func).endswith(".on_event"):
-                    yield ast.Name(node.name, lineno=node.lineno), ast.unparse(each.func)
+                called = each.func if isinstance(each, ast.Call) else each
+                if isinstance(called, ast.Attribute) and called.attr in (HANDLERS[0], *HOOKS):
+                    yield ast.Name(node.name, lineno=node.lineno), ast.unparse(called)
         case (
             ast.Assign(targets=[ast.Attribute() as target])
             | ast.AugAssign(target=ast.Attribute() as target)
