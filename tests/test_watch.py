@@ -18,7 +18,8 @@ import pytest
 
 from lifespec import cli, commands, watch
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.watched import Cause, Process
+from lifespec.diagnosis.waiting import Cause
+from lifespec.diagnosis.watched import Process
 from lifespec.words import Words
 
 LIMIT = 60.0

@@ -20,14 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.watched import (
-    Cause,
-    Process,
-    causes,
-    cut_off,
-    events,
-    handlers,
-)
+from lifespec.diagnosis.group import GroupListener, is_alive
+from lifespec.diagnosis.waiting import Cause, causes, cut_off, events, handlers
+from lifespec.diagnosis.watched import Process
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 TICK = 0.1  # seconds between two looks
@@ -73,45 +68,6 @@ def write_agent(folder: Path, command: Sequence[str]) -> None:
     begin = BEGIN.format(folder=str(folder), own=own)
     (folder / "begin.py").write_text(begin, "utf-8")
     (folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
-
-
-class GroupListener:
-    """A process that tells which signals came to all of this group, and so to the command as well.
-
-    A terminal sends Ctrl-C to all of them; `kill` sends to one.
-    """
-
-    def __init__(self, numbers: Sequence[int]) -> None:
-        self.answers, write = os.pipe()
-        read, self.questions = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            os.close(self.questions)
-            os.set_blocking(write, False)
-            signal.set_wakeup_fd(write)  # where the number of each signal is written at once
-            for number in numbers:
-                signal.signal(number, lambda *_: None)
-            while os.read(read, 1):
-                os.write(write, b"\0")
-            os._exit(0)
-        os.close(write)
-        os.close(read)
-        self.heard()  # once it listens
-
-    def heard(self) -> set[int]:
-        """Return the signals that have come to all since this was asked last."""
-        found = b""
-        with contextlib.suppress(BrokenPipeError):  # somebody has killed it
-            os.write(self.questions, b"?")
-            while not found.endswith(b"\0") and (more := os.read(self.answers, 100)):
-                found += more
-        return {*found}
-
-    def close(self) -> None:
-        """End it."""
-        os.close(self.questions)
-        os.waitpid(self.pid, 0)
-        os.close(self.answers)
 
 
 class Signal(NamedTuple):
@@ -232,19 +188,6 @@ class Watch:
                 kind = "watch-end-after" if before > LONG else "watch-end"
                 kind = kind if stopped else "watch-end-by-itself"
         self.tell(fact(kind, **parts), (), None, 0)
-
-
-def is_alive(pid: int) -> bool:
-    """Tell whether a process runs: not if it has ended, and its parent has not asked yet."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # it is another user's
-        pass
-    return True
 
 
 def watch(command: Sequence[str], after: float, tell: Tell) -> int:
