@@ -128,7 +128,7 @@ class Running:
             await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        died += [each for each in self._died("died-stopping") if each not in died]
+        died += self._died("died-stopping")
         self._left = await self._leftovers(died)
         self._ended.close()
         if failure is not None:
