@@ -209,15 +209,24 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "kinds"),
     [
-        ([STARTED, SHUTDOWN], ["cut off"]),
-        ([STARTED, SHUTDOWN, RAISED | {"error": CANCELLED}], ["cut off"]),
-        ([STARTED, SHUTDOWN, RAISED], []),
-        ([STARTED, RAISED | {"error": CANCELLED, "time": 0.5}, SHUTDOWN], []),
-        ([STARTED, SHUTDOWN, STOPPED], []),
-        ([STARTED, SHUTDOWN, sent("shutdown.failed", error=CANCELLED)], ["cut off"]),
-        ([STARTED, SHUTDOWN, sent("shutdown.failed", error=ERROR)], []),
-        ([STARTED, SHUTDOWN, sent("shutdown.failed", error=CANCELLED | {"outside": False})], []),
-        ([STARTED], ["left out"]),
+        ([CALLED, STARTED, SHUTDOWN], ["cut off"]),
+        ([STARTED, SHUTDOWN], []),  # a process that ran already
+        ([CALLED, STARTED, SHUTDOWN, RAISED | {"error": CANCELLED}], ["cut off"]),
+        ([CALLED, STARTED, SHUTDOWN, RAISED], []),
+        ([CALLED, STARTED, RAISED | {"error": CANCELLED, "time": 0.5}, SHUTDOWN], []),
+        ([CALLED, STARTED, SHUTDOWN, STOPPED], []),
+        ([CALLED, STARTED, SHUTDOWN, sent("shutdown.failed", error=CANCELLED)], ["cut off"]),
+        ([CALLED, STARTED, SHUTDOWN, sent("shutdown.failed", error=ERROR)], []),
+        (
+            [
+                CALLED,
+                STARTED,
+                SHUTDOWN,
+                sent("shutdown.failed", error=CANCELLED | {"outside": False}),
+            ],
+            [],
+        ),
+        ([CALLED, STARTED], ["left out"]),
         ([CALLED], []),
     ],
 )

@@ -226,7 +226,7 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
 
 def cut_off(process: Process) -> Iterator[Cause]:
     """Yield where the clean-up was if its process has ended without an answer."""
-    if not process.server:  # then only what was seen meanwhile is known
+    if not process.is_hooked:  # an answer between two looks was not seen
         return
     failed = process.event("sent", "lifespan.shutdown.failed")
     cancelled = failed if failed and was_cancelled(failed) else None

@@ -46,10 +46,15 @@ class Process:
         self.server = line.get("server", self.server)
         self.events.append(line)
 
+    @property
+    def is_hooked(self) -> bool:
+        """Whether its server is known, and was watched before it called the application."""
+        return any(each["what"] == "called" and "server" in each for each in self.events)
+
     def infer(self) -> None:
-        """Note what no hook has told, from where the lifespan of an unknown server is."""
+        """Note what no hook has told, from where the lifespan is."""
         calls = self.look.get("others")
-        if self.server or calls is None:
+        if self.is_hooked or calls is None:
             return
         waits = any(each["asks"] for each in calls)
         if calls and not self.event("called"):
