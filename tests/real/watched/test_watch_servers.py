@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from serving import Program
 
-from loopback import LIMIT, free_port
+from loopback import LIMIT, free_port, until
 
 HERE = Path(__file__).parent
 FRAMEWORKS = HERE.parents[2] / "docs/programs/frameworks"
@@ -213,6 +213,25 @@ def test_what_has_no_trouble_is_not_talked_about(server: str, app: str) -> None:
 def test_a_server_on_another_python(python: str) -> None:
     with Program([*WATCH, "0.5", "--", python, "unknown.py"], HERE) as program:
         hears(program, "startup has lasted .* it waits in `connect`, unknown.py:7")
+
+
+@pytest.mark.parametrize("trouble", ["startup-waits", "clean-up-waits", "none"])
+def test_a_process_that_runs_already(trouble: str, tmp_path: Path) -> None:
+    environment = {"TROUBLE": trouble, "SCRIPT": str(tmp_path / "begin.py"), "PATH": PATH}
+    command = [*SERVERS["uvicorn"].format(app="troubles:app", port=free_port()).split()]
+    with Program(command, HERE, **environment) as server:
+        until(server, "Waiting for" if trouble == "startup-waits" else "running on")
+        command = [sys.executable, "attached.py", str(server.process.pid)]
+        with Program(command, HERE, TMPDIR=str(tmp_path), **environment) as program:
+            if trouble != "startup-waits":
+                while not any('"asks": true' in x.read_text() for x in tmp_path.glob("*/*.jsonl")):
+                    time.sleep(0.05)  # until it has looked
+                server.process.send_signal(signal.SIGTERM)
+            if trouble != "none":
+                hears(program, f"{trouble[:-6]} has lasted .* {FOR_EVER}")
+            else:
+                program.process.wait(LIMIT)
+                assert said(program) == ""
 
 
 @pytest.mark.needs("unshare")
