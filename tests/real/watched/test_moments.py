@@ -17,10 +17,10 @@ from lifespec.conformance import check_app
 from loopback import LIMIT, free_port
 
 WATCHED = (
-    "asks_again", "blocks_at_startup", "blocks_while_serving", "crashes",
+    "blocks_at_startup", "blocks_while_serving",
     "dispatches", "fails_while_serving", "joins_at_shutdown", "needs_a_setting",
     "raises_at_shutdown", "raises_late", "raises_on_the_scope", "says_failed",
-    "waits_at_shutdown", "waits_at_startup", "wants_a_path",
+    "waits_at_shutdown", "waits_at_startup",
     "advise-any-scope", "advise-await", "advise-blocked", "advise-cancel-scope", "advise-cancelled",
     "advise-clean-up", "advise-crash", "advise-decorator", "advise-depends", "advise-mapping",
     "advise-middleware-late", "advise-no-call", "advise-no-lifespan", "advise-one-argument",
@@ -36,19 +36,18 @@ NOT_WATCHED = {  # what is not said of a running server, and why
     "the server's own log, which is printed": {"logs_errors", "awaits_nothing", "raises_exit"},
     "a loop in C does not say which handlers it has": {"takes_signals"},
     "an exception of a group was never raised alone: its line is the group's": {"cannot_flush"},
-    "a cancellation may be the server's": {"awaits_what_it_cancels"},
     "uvicorn has no loop of trio, and its own task in the text": {
         "on_trio", "hangs_on_trio", "advise-other-loop",
     },
     "an answer that is missing, of which uvicorn says more": {
-        "returns_late", "returns_early", "advise-answer", "advise-find-lifespan", "advise-wait",
+        "advise-answer", "advise-find-lifespan", "advise-wait",
     },
     "what never ran, was skipped or lost needs a trace of every call": {
         "advise-handler-ignored", "advise-never-ran", "context-variable", "cut-off",
         "cut-off-block", "entered-twice", "made-only", "state-dropped", "state-rebound",
-        "state-unseen", "rebinds",
+        "state-unseen",
     },
-    "nothing waits for it": {"busy", "lingers", "unclosed"},
+    "nothing waits for it": {"blocks_at_last", "busy", "lingers", "unclosed"},
     "the server prints it, and ends": {
         "advise-hooks-gone", "advise-no-loop", "answers_with_shutdown", "exits",
         "exits_at_shutdown", "kills_itself", "no_coroutine",
@@ -72,6 +71,7 @@ def program(name: str, folder: Path) -> tuple[str, str, Path]:
 @pytest.mark.parametrize("name", WATCHED)
 def test_a_running_server_has_the_same_cause(name: str, tmp_path: Path) -> None:
     cause, app, place = program(name, tmp_path)
+    assert cause
     port, said = free_port(), tmp_path / "said.jsonl"
     command = [sys.executable, "-m", "lifespec", "watch", "--after", "1", "--json", said, "--"]
     command += [sys.executable, "-m", "uvicorn", app, "--port", str(port)]
