@@ -158,7 +158,7 @@ class Agent:
         found["for"] = int(now - self.main[1])
         if self.had_loop:
             found["threads"] = [
-                [each.name, self.lines(stacks.of_thread(frames.get(each.ident)))]
+                [alive.name_of(each), self.lines(stacks.of_thread(frames.get(each.ident)))]
                 for each in alive.threads()
                 if each is not threading.main_thread() and alive.holds(each)
             ]

@@ -55,6 +55,12 @@ def holds(thread: Any) -> bool:
     )
 
 
+def name_of(thread: Any) -> str:
+    """Return the name of a thread, and what it belongs to if that is a pool of processes."""
+    of_pool = hasattr(thread, "pending_work_items")
+    return f"{thread.name} of ProcessPoolExecutor" if of_pool else str(thread.name)
+
+
 def children(pid: int, folder: str = "/proc") -> list[str]:
     """Return the name or command and the number of each child that runs, where /proc has them.
 

@@ -95,7 +95,7 @@ KINDS = [
     ("uvicorn", "busy", "/ /busy TERM", ["it blocks the event loop in `blocks`"]),
     ("uvicorn", "handler", "/ TERM", [r"`<lambda>`, troubles.py:\d+ takes SIGTERM from the"]),
     ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
-    ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread"]),
+    ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread `Thread-1 of ProcessPoolExecutor`"]),
     ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
     ("uvicorn", "none", "/board INT INT", ["a second signal, SIGINT: Uvicorn has ended without"]),
     ("hypercorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
