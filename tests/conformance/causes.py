@@ -352,6 +352,13 @@ forks = reported(0, "keeps lifespan 2.0")(
 )
 
 
+@reported(0, 'It put another object into scope["state"]')
+async def rebinds(scope: Any, receive: Any, send: Any) -> None:
+    """Put another object into the scope's state."""
+    scope["state"] = {"pool": 1}
+    await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
+
+
 @reported(0, "It does not return after it has answered lifespan.shutdown")
 async def lingers(scope: Any, receive: Any, send: Any) -> None:
     """Do more after the last answer."""

@@ -25,6 +25,8 @@ RECORDS = [
     Logged("ERROR", "shop", "startup: 'pool'", 1.0),
     Logged("ERROR", "shop", "no page", 3.0),
 ]
+MODULE = fact("given-module", name="x", type="module", receiver="App", place="y")
+NOT_CALLABLE = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
 
 
 def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Observation:
@@ -75,6 +77,8 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
         (saw("complete", "raised", REFUSED,
               error=Error("SendRefused", "x", None, ("SendRefused",), "x")), "stops",
          ["no: the suite refused what it sent: 1 is no event"]),
+        (saw("failed", caught=NOT_CALLABLE, facts=[MODULE]), "change",
+         ["x, which App was given as its lifespan, is a module: import the function from it. (y)"]),
     ],
 )  # fmt: skip
 def test_a_row_says_what_was_seen(seen: Observation, label: str, sentences: list[str]) -> None:
