@@ -840,6 +840,15 @@ app = Starlette(lifespan=life)
 """,
         "takes 0 positional arguments but 1 was given",
     ),
+    "given-module": (
+        """
+import sys
+-life = sys.modules[__name__]
++life = pool
+app = Starlette(lifespan=life)
+""",
+        "life, which Starlette was given as its lifespan, is a module: import the function",
+    ),
     "advise-no-lifespan": (
         """
 from django.conf import settings

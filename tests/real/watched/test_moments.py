@@ -25,7 +25,7 @@ WATCHED = (
     "advise-clean-up", "advise-crash", "advise-decorator", "advise-depends", "advise-mapping",
     "advise-middleware-late", "advise-no-call", "advise-no-lifespan", "advise-one-argument",
     "advise-port", "advise-scope", "advise-send-failed", "advise-service", "advise-silent",
-    "advise-startup", "advise-yield-once", "left-out", "signal-taken",
+    "advise-startup", "advise-yield-once", "given-module", "left-out", "signal-taken",
 )  # fmt: skip
 NOT_WATCHED = {  # what is not said of a running server, and why
     "uvicorn ends by the signal, whatever still runs": {
