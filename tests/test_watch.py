@@ -221,7 +221,11 @@ def test_what_startup_waits_for_is_said_in_both_languages(tmp_path: Path) -> Non
     command = [sys.executable, "-m", "uvicorn", "shop:app", "--port", "0"]
     options = ["--after", "0.3", "--json", str(report), "--language", "zh", "--"]
     process = subprocess.Popen(
-        [*WATCH, *options, *command], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+        [*WATCH, *options, *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        start_new_session=True,
     )
     assert process.stderr
     said = ""
@@ -229,7 +233,7 @@ def test_what_startup_waits_for_is_said_in_both_languages(tmp_path: Path) -> Non
         said += process.stderr.readline()
     process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
-    process.kill()
+    os.killpg(process.pid, signal.SIGKILL)  # with the server, which waits for ever
     process.wait()
     process.stderr.close()
     assert "启动" in said
