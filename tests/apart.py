@@ -85,7 +85,7 @@ def _tested(folder: str, module: str, name: str, limit: float) -> str:
         process.start()
         theirs.close()
         try:
-            if ours.poll(3 * limit + 1):
+            if ours.poll(3 * limit + 5):
                 said = str(ours.recv())
                 process.join(1)
                 return said
