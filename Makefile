@@ -46,7 +46,8 @@ style: .venv/complete
 types: .venv/complete
 	@$(RUN) -m mypy
 coverage: .venv/complete  # under -O; they reach every line and branch of src without the help of pages
-	@PYTHONOPTIMIZE=1 $(PYTEST) -p no:cacheprovider -m "not slow" --cov --cov-fail-under=100 $(SRC_TESTS)
+	@COVERAGE_FILE="$(CURDIR)/build/coverage/data" PYTHONOPTIMIZE=1 \
+		$(PYTEST) -p no:cacheprovider -m "not slow" --cov --cov-fail-under=100 $(SRC_TESTS)
 slow: $(if $(shell command -v npm 2>/dev/null),live,docs)
 	@$(PYTEST) -m slow
 pythons: .venv/complete

@@ -10,10 +10,9 @@ import gc
 import os
 import re
 import sys
-from collections import deque
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, NamedTuple
 
 # by the name of its frame: what this call awaits
@@ -207,7 +206,7 @@ def is_idle(frames: list[Any]) -> bool:
     return is_loop(last.co_filename) and last.co_name in ("select", "poll", "_run_once")
 
 
-def of_dump(text: str, until: str = "") -> list[Line]:
+def of_dump(text: str, until: str) -> list[Line]:
     """Return the frames of the main thread, as faulthandler wrote them, the outermost first.
 
     Those that a frame of `until`, the beginning of a path, has called.  Frames of an event loop
@@ -215,13 +214,9 @@ def of_dump(text: str, until: str = "") -> list[Line]:
     """
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
     main = _ESCAPE.sub(lambda match: chr(int(match[match.lastindex or 0], 16)), main)
-    found: deque[Line] = deque()
-    for file, number, name in _FRAME.findall(main):
-        if until and file.startswith(until):
-            break
-        if not is_loop(file):
-            found.appendleft(Line(file, int(number), name))
-    return [*found]
+    frames = takewhile(lambda each: not each[0].startswith(until), _FRAME.findall(main))
+    lines = [Line(file, int(number), name) for file, number, name in frames if not is_loop(file)]
+    return lines[::-1]
 
 
 def threads() -> dict[int, Any]:
