@@ -380,7 +380,8 @@ def test_a_process_that_runs_already_is_looked_into(
             raising=False,
         )
         monkeypatch.setattr(watch, "is_alive", lambda _: process.poll() is None)
-        assert cli.main([*arguments, str(process.pid)]) == 0
+        assert cli.main([*arguments, str(process.pid), "--after", "0.1"]) == 0
+    assert capsys.readouterr().err.count("has run no line of Python for 0.1 s") == 1
     assert "lifespec_agent.agent.begin(" in scripts[0]
     assert "sitecustomize" not in scripts[0]  # which ran when the process began
 

@@ -6,6 +6,7 @@ process reads it, and prints a line once something has lasted.
 """
 
 import contextlib
+import math
 import os
 import re
 import signal
@@ -238,9 +239,13 @@ def attach(pid: int, after: float, tell: Tell) -> None:
     with _folder(()) as folder:
         state = Watch(folder, after, tell)
         sys.remote_exec(pid, str(folder / "begin.py"))  # type: ignore[attr-defined]  # Python 3.14
+        asleep = time.monotonic() + after
         while is_alive(pid):
             time.sleep(TICK)
             state.look()
+            if not state.processes and time.monotonic() > asleep:
+                tell(fact("watch-asleep", pid=pid, seconds=f"{after:g}"), (), None, 0)
+                asleep = math.inf
 
 
 @contextlib.contextmanager
