@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from serving import Program
 
+from lifespec.diagnosis.agent import SOON
 from loopback import LIMIT, free_port, until
 
 BIN = Path(sys.executable).parent
@@ -18,7 +19,7 @@ SERVERS = {
     "uvicorn": ("uvicorn troubles:app --no-access-log --port {port}", "Uvicorn running"),
     "granian": ("granian --interface asgi --no-access-log troubles:app --port {port}", "Started w"),
 }
-ROUNDS, REQUESTS = 6, 1_000
+ROUNDS, REQUESTS = 20, 300
 OPEN = 1_000  # WebSockets
 IDLE = 3  # seconds
 GET = b"GET / HTTP/1.1\r\nHost: shop\r\n\r\n"
@@ -54,10 +55,11 @@ def processes(pid: int) -> list[int]:
     return [pid, *(below for child in children for below in processes(int(child)))]
 
 
-def ticks(pid: int) -> int:
-    """Return the processor that these processes have used, in hundredths of a second."""
-    texts = [Path(f"/proc/{each}/stat").read_text("utf-8") for each in processes(pid)]
-    return sum(sum(map(int, text.rpartition(")")[2].split()[11:13])) for text in texts)
+def used(pid: int) -> float:
+    """Return the processor that the threads of these processes have used, in milliseconds."""
+    tasks = [each for process in processes(pid) for each in Path(f"/proc/{process}/task").iterdir()]
+    texts = [(each / "schedstat").read_text("utf-8") for each in tasks]
+    return sum(int(text.split()[0]) for text in texts) / 1e6
 
 
 def memory(pid: int) -> int:
@@ -76,31 +78,30 @@ def ask(client: socket.socket, times: int) -> None:
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_request_costs_the_same_processor(server: str) -> None:
-    used = {True: 0, False: 0}
+    found: dict[bool, list[float]] = {True: [], False: []}
     with ExitStack() as stack:
-        runs = {watched: stack.enter_context(serving(server, watched=watched)) for watched in used}
-        for pid, client, _ in runs.values():
-            ask(client, REQUESTS)
-            assert ticks(pid)
+        runs = {watched: stack.enter_context(serving(server, watched=watched)) for watched in found}
         for _ in range(ROUNDS):
             for watched, (pid, client, _) in runs.items():
-                before = ticks(pid)
+                before = used(pid)
                 ask(client, REQUESTS)
-                used[watched] += ticks(pid) - before
-    assert used[False] / used[True] > 0.9, used  # 0.98 and 0.99 on an idle machine
+                found[watched].append(used(pid) - before)
+    # 0.98 and 0.99 in a long run of an idle machine; a busy one makes some rounds dearer
+    assert min(found[False]) / min(found[True]) > 0.85, found
 
 
 def test_a_thousand_websockets_cost_no_memory_and_little_processor() -> None:
-    kilobytes, hundredths = {}, {}
+    kilobytes, milliseconds = {}, {}
     for watched in (False, True):
         with serving("uvicorn", watched=watched) as (pid, _, port), ExitStack() as stack:
             for _ in range(OPEN):
                 chat = socket.create_connection(("127.0.0.1", port), LIMIT)
                 stack.enter_context(chat).sendall(CHAT)
                 assert chat.recv(12) == b"HTTP/1.1 101"
-            before = ticks(pid)
+            time.sleep(SOON)  # in which it looks more often
+            before = used(pid)
             time.sleep(IDLE)
-            hundredths[watched] = ticks(pid) - before
+            milliseconds[watched] = used(pid) - before
             kilobytes[watched] = memory(processes(pid)[-1])
     assert kilobytes[True] < 1.1 * kilobytes[False], kilobytes
-    assert hundredths[True] - hundredths[False] < 5 * IDLE, hundredths  # of 100 in a second
+    assert milliseconds[True] - milliseconds[False] < 30 * IDLE, milliseconds
