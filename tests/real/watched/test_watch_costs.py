@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from serving import Program
@@ -38,7 +39,10 @@ def serving(server: str, *, watched: bool) -> Iterator[tuple[int, socket.socket,
     port = free_port()
     first, *words = command.format(port=port).split()
     program = [*(WATCH if watched else ()), str(BIN / first), *words]
-    with Program(program, Path(__file__).parent, PYTHONUNBUFFERED="1") as found:
+    with (
+        TemporaryDirectory() as folder,  # those that are killed leave one
+        Program(program, Path(__file__).parent, PYTHONUNBUFFERED="1", TMPDIR=folder) as found,
+    ):
         until(found, begun)
         while True:
             with suppress(ConnectionRefusedError):
