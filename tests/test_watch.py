@@ -73,6 +73,12 @@ print("shop")
 """
 
 
+@pytest.fixture(autouse=True)
+def folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the folders that those leave which are killed."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("watch")))
+
+
 def run(*command: str, options: Sequence[str] = (), **environment: str) -> tuple[int, str, str]:
     """Run a command below `watch`; return its status, its output and what was said."""
     found = subprocess.run(
