@@ -155,11 +155,11 @@ def test_the_line_that_starts_a_process_is_named() -> None:
     with origins.noting_starts():
         line = here() + 1
         process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    name = Words().part(origins.process_name(f"python ({process.pid})"))
+    name = Words().part(origins.process_name(process.pid, f"python ({process.pid})"))
     process.communicate()
     assert name.startswith(f"python ({process.pid}), started in")
     assert f"{HERE}:{line}" in name
-    assert origins.process_name("python (0)") == "python (0)"
+    assert origins.process_name(0, "python (0)") == "python (0)"
 
 
 def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
@@ -172,14 +172,17 @@ def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
     over, ended = threading.Event(), threading.Event()
     start(poll, over)
     before = {*threading.enumerate()}
-    start(poll, over)
+    for _ in range(5):
+        start(poll, over)
     start(over.wait)  # Python's
     start(poll, over, daemon=False)
     start(poll, ended)
     threading.Timer(0.05, ended.set).start()
+    began = time.monotonic()
     found = waits.daemons(before)
+    assert time.monotonic() - began < 4 * waits.ENDING  # one time for all
     over.set()
-    assert [each.parts["name"] for each in found] == ["poller"]
+    assert [each.parts["name"] for each in found] == ["poller"] * 5
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:

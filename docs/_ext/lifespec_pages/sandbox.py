@@ -39,10 +39,9 @@ NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process th
 # a plugin that it finds
 IMPORTED = ["lifespec.cli", "lifespec.testing", "pytest", "_pytest.pytester", "coverage"]
 ANEW = {"pytest": "lifespec"}
-RIGHT = "a right to use"
 PROBES = {  # what a program is tried with, and what is lacking if that fails
     "perl": (["perl", "-MFuture::AsyncAwait", "-e", "1"], "Future::AsyncAwait of perl"),
-    "unshare": (["unshare", "--pid", "--fork", "--mount-proc", "true"], f"{RIGHT} unshare"),
+    "unshare": (["unshare", "--pid", "--fork", "--mount-proc", "true"], "a right to use unshare"),
 }
 IGNORED = (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning)
 

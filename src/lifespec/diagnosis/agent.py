@@ -162,7 +162,7 @@ class Agent:
                 for each in alive.threads()
                 if each is not threading.main_thread() and alive.holds(each)
             ]
-            found["children"] = alive.children(self.pid)
+            found["children"] = sorted(alive.children(self.pid).values())
         return found
 
     def handlers(self, loops: dict[Any, Any]) -> dict[str, Any]:

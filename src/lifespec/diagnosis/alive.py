@@ -61,15 +61,15 @@ def name_of(thread: Any) -> str:
     return f"{thread.name} of ProcessPoolExecutor" if of_pool else str(thread.name)
 
 
-def children(pid: int, folder: str = "/proc") -> list[str]:
-    """Return the name or command and the number of each child that runs, where /proc has them.
+def children(pid: int, folder: str = "/proc") -> dict[int, str]:
+    """Return each child that runs, by its number, where /proc has them: its name or command.
 
     Those that end by themselves are left out: of pools of processes, and Python's own.
     """
     pooled = {number for each in threads() for number in getattr(each, "processes", None) or ()}
     started = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
     names = {each.pid: f"{each.name} of multiprocessing" for each in [*started]}
-    found = []
+    found = {}
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         try:
             of_pid = name.isdigit() and _parent(f"{folder}/{name}") == pid
@@ -79,8 +79,8 @@ def children(pid: int, folder: str = "/proc") -> list[str]:
         if not any(each in command for each in _HELPERS) and int(name) not in pooled:
             forked = command == _command(f"{folder}/{pid}")
             shown = names.get(int(name)) or ("os.fork" if forked else command[:60])
-            found.append(f"{shown} ({name})")
-    return sorted(found)
+            found[int(name)] = f"{shown} ({name})"
+    return found
 
 
 def _parent(folder: str) -> int:

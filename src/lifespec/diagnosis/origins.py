@@ -18,7 +18,7 @@ _STARTS: tuple[tuple[Any, str], ...] = (
     (threading.Thread, "start"), (BaseProcess, "start"), (subprocess.Popen, "__init__"),
 )  # fmt: skip
 _starters: WeakKeyDictionary[Any, Place] = WeakKeyDictionary()  # of threads
-_started: dict[str, Place] = {}  # processes, by their number
+_started: dict[int, Place] = {}  # processes, by their number
 
 
 class Tasks:
@@ -85,23 +85,19 @@ def _noted(start: Callable[..., None], belongs: Callable[[], bool]) -> Callable[
             _starters[started] = where
         start(started, *args, **options)
         if where and not isinstance(started, threading.Thread):
-            _started[str(started.pid)] = where
+            _started[started.pid] = where
 
     return noted
 
 
-def process_name(name: str) -> Fact | str:
-    """Return the name of a child process, which has its number, and the line that started it."""
-    return _named("thread", name, _starter(name))
+def process_name(pid: int, name: str) -> Fact | str:
+    """Return the name of a child process, and the line that started it."""
+    return _named("thread", name, _started.get(pid))
 
 
-def is_started(name: str) -> bool:
+def is_started(pid: int) -> bool:
     """Tell whether the start of a child process was noted."""
-    return _starter(name) is not None
-
-
-def _starter(name: str) -> Place | None:
-    return _started.get(name.rpartition("(")[2].rstrip(")"))
+    return pid in _started
 
 
 def thread_name(thread: threading.Thread) -> Fact | str:

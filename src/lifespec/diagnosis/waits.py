@@ -54,21 +54,25 @@ def threads(before: Collection[threading.Thread]) -> list[Fact]:
 
 def daemons(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the daemon threads of the author's functions that started meanwhile and do not end."""
+    end = time.monotonic() + ENDING
     found = []
     for each in threading.enumerate():
         code = getattr(getattr(each, "_target", None) or type(each).run, "__code__", None)
         if each.daemon and each not in before and code and is_own(code.co_filename):
-            each.join(ENDING)
+            each.join(max(end - time.monotonic(), 0))
             found += [fact("daemon-left", name=thread_name(each))] * each.is_alive()
     return found
 
 
-def processes(pid: int, belongs: Callable[[str], bool] = bool) -> list[Fact]:
+def processes(pid: int, belongs: Callable[[int], bool] = bool) -> list[Fact]:
     """Return the processes that a process has started and that do not end, where /proc has them."""
     end = time.monotonic() + ENDING
-    while (found := [*filter(belongs, children(pid))]) and time.monotonic() < end:
+    while found := {each: name for each, name in children(pid).items() if belongs(each)}:
+        if time.monotonic() > end:
+            break
         time.sleep(POLL)
-    return [fact("process-left", name=process_name(each)) for each in sorted(found)]
+    names = sorted(found.items(), key=lambda each: each[1])
+    return [fact("process-left", name=process_name(*each)) for each in names]
 
 
 def unclosed() -> list[Fact]:
