@@ -89,12 +89,12 @@ def on_error(error: Error) -> Fact | None:
     return next((Fact(each.change) for each in ROWS if not each.found and fits(each, error)), None)
 
 
-def on(found: Fact, where: str = "", error: Error | None = None) -> Fact | None:
+def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
     """Return what to change where a fact was found; None if nothing is known.
 
-    `where` has the phase, and the name of a server.
+    `where` is the phase, and the name of a server.
     """
-    known = {*where.split(), *_kinds(found)}
+    known = {*where, *_kinds(found)}
     for row in ROWS:
         words = (each.split() for each in row.found.split(", ") if each)
         if any(map(known.issuperset, words)) and fits(row, error):

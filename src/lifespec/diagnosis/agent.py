@@ -28,7 +28,8 @@ from typing import Any
 
 from . import alive, hooks, stacks
 
-TICK, REST = 0.1, 1.0  # seconds between two looks
+TICK = 0.1  # seconds between two looks
+REST = 1.0  # while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
 MOST = 8  # calls, and lines of a call, that are written down
 COUNTED = 200  # tasks whose calls are looked at, the oldest first

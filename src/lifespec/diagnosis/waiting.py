@@ -28,7 +28,7 @@ class Cause(NamedTuple):
     def advice(self) -> Fact | None:
         """What to change."""
         known = self.error and advice.on_error(self.error)
-        return known or advice.on(self.fact, f"{self.kind} {self.server}", self.error)
+        return known or advice.on(self.fact, self.kind, self.server, error=self.error)
 
 
 # ---- parts of sentences ------------------------------------------------------------------------

@@ -177,7 +177,7 @@ class Running:
             if error:
                 yield error.fact()
             found = error and advice.on_error(error)
-            found = found or advice.on(Fact(self._end(failure, error)), phase, error)
+            found = found or advice.on(Fact(self._end(failure, error)), phase, error=error)
         yield from [found] if found else []
 
     def _end(self, failure: LifespanFailed, error: Error | None) -> str:

@@ -255,9 +255,8 @@ def _changes(seen: Observation, others: Sequence[Fact], limit: float) -> Iterato
     what = _answer(seen, phase, limit)
     is_theirs = seen.framework and not (seen.error and seen.error.place) and not seen.refuses
     if not (found and answer.when == "serving") and not (is_theirs and what.kind in OF_FRAMEWORKS):
-        yield from _known(
-            advice.on(what, "inner" if seen.refuses and startup.how in ENDED else phase, seen.error)
-        )
+        where = "inner" if seen.refuses and startup.how in ENDED else phase
+        yield from _known(advice.on(what, where, error=seen.error))
     yield from _known(*map(advice.on, others))
 
 
