@@ -44,7 +44,7 @@ from lifespec.validate import SPECS
 OnCase = Callable[[str, Sequence[Finding]], object]
 OnWait = Callable[[str, float], object]
 
-AT_ONCE = 3 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
+AT_ONCE = 5 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 TICK = 1.0
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
@@ -274,7 +274,7 @@ class _Check:
 def _may_wait(case: Case) -> tuple[bool, bool, int]:
     """Sort cases: those in which the suite waits, or would if the server is wrong, begin first."""
     verbs = {action.verb for action in (*case.script, *case.meanwhile)}
-    return bool(verbs & {"hang", "wait", "throw"}), "stop" not in verbs, case.workers
+    return bool(verbs & {"hang", "wait", "throw", "traffic"}), "stop" not in verbs, case.workers
 
 
 def _not_called(seen: Observation, target: Target) -> Fact:
