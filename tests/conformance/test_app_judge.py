@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.app import judge, rows
-from lifespec.conformance.app.log import Answer, Line, Observation
+from lifespec.conformance.app.observation import Answer, Observation
+from lifespec.conformance.log import Line, Log
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Place, fact
 from lifespec.diagnosis.logged import Logged
@@ -35,7 +36,7 @@ def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Obs
         Answer(*text.split(maxsplit=1)) if " " in text else Answer(text, text and usual)
         for text, usual in ((startup, "startup"), (shutdown, "shutdown"))
     ]
-    return Observation(*answers, [*lines], **more)
+    return Observation(*answers, Log(lines), **more)
 
 
 def sent(message: str) -> Line:

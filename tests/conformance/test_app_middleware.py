@@ -11,7 +11,7 @@ import pytest
 from apart import checked
 from lifespec.conformance import Report, check_middleware
 from lifespec.conformance.app.check import cases_for
-from lifespec.conformance.app.log import plain
+from lifespec.conformance.app.observation import plain
 from lifespec.words import Words
 
 LIMIT = {  # seconds that these let pass twice, on a machine that may be busy

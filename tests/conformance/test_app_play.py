@@ -75,10 +75,10 @@ def test_an_application_that_is_silent_on_an_unknown_event_has_started() -> None
 
 def test_what_is_sent_once_all_is_seen_does_not_count() -> None:
     call = played(says("receive", STARTED, "receive", STOPPED, "receive"))
-    before = len(call.seen.lines)
+    before = len(call.seen.log)
     asyncio.run(call._send(STARTED))
     call.end("returned")
-    assert len(call.seen.lines) == before
+    assert len(call.seen.log) == before
 
 
 @pytest.mark.parametrize(("spec", "kind"), [("amgi 2.0", "message"), ("asgi 1.0", "http")])

@@ -53,18 +53,18 @@ startup first             open    called, startup, startup
 startup first             broken  called, startup, called pid=2
 startup first             skip    request
 startup first             holds   called, startup, called call=2
-startup first             holds   called, startup by=child, complete, request, shutdown
+startup first             holds   called, startup side=child, complete, request, shutdown
 startup before requests   holds   called, startup, request
 startup before requests   broken  request, called, startup
 startup before requests   skip    called, request
-startup before requests   holds   called, startup by=child, complete, request, shutdown
+startup before requests   holds   called, startup side=child, complete, request, shutdown
 no request before         holds   started, request
 no request before         broken  called, startup, request, complete
 no request before         broken  called, startup, request
 no request before         holds   called, startup, request pid=2
 no request before         holds   request, started
 no request before         skip    called, request
-no request before         holds   called, startup by=child, complete, request, shutdown
+no request before         holds   called, startup side=child, complete, request, shutdown
 no request after          holds   started, request, response call=9, shutdown
 no request after          holds   started, request, no-response call=9, shutdown
 no request after          broken  started, shutdown, request
@@ -128,7 +128,7 @@ RETURNED = [CALLED, "plays return", "returned lifespan"]
 RAISES, RETURNS, FAILS = "raises-on-the-scope", "returns-on-the-scope", "failed-with-message"
 LATER = "raises-after-startup", CALLED, "plays receive", STARTUP, "plays listen  step=1"
 GONE = "stopped-after-a-failed-start", CALLED, "plays receive  step=2"
-CHILD = "lifespan.shutdown.complete  by=child"
+CHILD = "lifespan.shutdown.complete  side=child"
 EMPTY = "failed-without-message", CALLED, "plays send  step=1"
 ENDS = "raises-at-shutdown", *STARTED, "plays raise  step=3"
 OVER: dict[str, Any] = {"ended": 5.0, "status": 3}
@@ -148,7 +148,7 @@ SLOW = "slow-shutdown", *STARTED, SHUTDOWN
 SENT = "failed-with-message", CALLED, "plays send  step=1"
 VALUE = "returns-a-value", CALLED, "plays give  step=4"
 OVER_0: dict[str, Any] = {"stopped": 1.0, "ended": 6.0, "status": 0}
-CHILD_HEARS = "received lifespan.shutdown  by=child"
+CHILD_HEARS = "received lifespan.shutdown  side=child"
 TOLD_OF = [  # an output, and whether it tells of missing support
     ("INFO: Lifespan is unsupported", True),
     ("Failure: no lifespan here", True),
@@ -249,14 +249,14 @@ SERVING: list[Row] = [
     ("shutdown once", saw(*ONCE, "cancelled lifespan", stopped=4.5), False),
 ]
 LIVE = {"state": {"colour": "green", "visitors": []}, "state_id": 7}
-KEPT = {"kind": "kept", **LIVE, "ids": {"colour": 1, "visitors": 2}}
+KEPT = line("kept", 0, **LIVE, ids={"colour": 1, "visitors": 2})
 BODY = {**LIVE, "state_id": 8, "ids": {"colour": 1, "visitors": 2}, "offered": [7]}
-BEGUN = [line(CALLED, 1, scope={"state": {}}), KEPT, "sends lifespan.startup.complete"]
-ENDING = {**KEPT, "kind": "received", "type": "lifespan.shutdown"}
+BEGUN = [line(CALLED, 1, event={"state": {}}), KEPT, "sends lifespan.startup.complete"]
+ENDING = KEPT._replace(kind="received", type="lifespan.shutdown")
 ITSELF = BODY | {"state_id": 7}
 BY_ADA = {**BODY, "state": {"colour": "green", "visitors": ["Ada"]}}
 APPENDED = answered("/append/visitors/Ada", **BODY)
-LATE = ["state-set-while-serving", *BEGUN, {**KEPT, "state": {"late": "yes"}}]
+LATE = ["state-set-while-serving", *BEGUN, KEPT._replace(state={"late": "yes"})]
 STATE: list[Row] = [
     # in the loop of one of the lifespans
     ("same loop", saw("two-workers", CALLED, f"{CALLED}  pid=2", f"{HTTP}  pid=2"), True),
@@ -283,13 +283,13 @@ STATE: list[Row] = [
     ("late key", saw(*LATE[:-1]), "skip"),
     # at shutdown it is the same object with the same values
     ("untouched", saw("state", *BEGUN, ENDING), True),
-    ("untouched", saw("state", *BEGUN, ENDING | {"ids": {}}), False),
-    ("untouched", saw("state", *BEGUN, ENDING | {"state_id": 8}), False),
+    ("untouched", saw("state", *BEGUN, ENDING._replace(ids={})), False),
+    ("untouched", saw("state", *BEGUN, ENDING._replace(state_id=8)), False),
     ("untouched", saw("state", *BEGUN), "skip"),
     # where a request had the state itself, what changed it is not known
     (
         "untouched",
-        saw("state", *BEGUN, ENDING | {"ids": {}}, answers=answered("/", "/?", **ITSELF)),
+        saw("state", *BEGUN, ENDING._replace(ids={}), answers=answered("/", "/?", **ITSELF)),
         "skip",
     ),
 ]
@@ -302,7 +302,7 @@ def test_a_phrase_holds_or_breaks_or_neither(phrase: str, seen: Observation, rig
 
 def offers(scope: dict[str, Any], **also: Any) -> Observation:
     """Return what was seen of a server that offers a scope."""
-    return saw("well-behaved", line(CALLED, 1, scope=scope, **also))
+    return saw("well-behaved", line(CALLED, 1, event=scope, **also))
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_a_lifespan_without_a_loop_is_named() -> None:
         ({"state_id": 7}, "A request had the state itself, not a copy."),
         ({"ids": {"colour": 1}}, "The values of a request are not those of a lifespan."),
         (
-            {"ids": {**KEPT["ids"], "visitors": 3}},
+            {"ids": {"colour": 1, "visitors": 3}},
             "The values of a request are not those of a lifespan.",
         ),
         ({"state": {"colour": "red"}}, "A key that one request set came with another."),
@@ -399,8 +399,8 @@ def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
         ([STARTUP, SHUTDOWN], False),
         ([SHUTDOWN], True),
         ([STARTUP, STARTUP], True),
-        ([f"{STARTUP}  by=child", COMPLETE, HTTP, SHUTDOWN], False),
-        ([f"{STARTUP}  by=child", STARTUP], True),
+        ([f"{STARTUP}  side=child", COMPLETE, HTTP, SHUTDOWN], False),
+        ([f"{STARTUP}  side=child", STARTUP], True),
         ([STARTUP, "called lifespan  call=2", "received lifespan.shutdown  call=2"], True),
     ],
 )

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import cases
-from lifespec.conformance.cases import Case
+from lifespec.conformance.cases import Case, steps
 from lifespec.conformance.server import play as playing
-from lifespec.conformance.server.play import Observation, Player, steps
+from lifespec.conformance.server.play import Observation, Player
 from lifespec.conformance.server.process import Process
 from sights import SERVER
 
@@ -47,8 +47,8 @@ def player(of: Case, command: Sequence[str] = SERVER, limit: float = LIMIT) -> P
 
 def kinds(seen: Observation) -> list[str]:
     """Return kind and type of each line that is not of a request."""
-    rows = sorted(seen.lines, key=lambda line: float(line["time"]))
-    return [f"{row['kind']} {row.get('type') or ''}" for row in rows if row.get("type") != "http"]
+    rows = sorted(seen.log, key=lambda line: line.time)
+    return [f"{row.kind} {row.type}" for row in rows if row.type != "http"]
 
 
 def answered(seen: Observation) -> list[str]:
@@ -84,7 +84,7 @@ def test_traffic_goes_on_for_a_second() -> None:
     seen = play(
         ["pause", "converse"], ['until "plays pause"', "traffic", "go", "traffic", "interrupt"]
     )
-    assert sum(row.get("type") == "http" for row in seen.lines) > 1
+    assert sum(row.type == "http" for row in seen.log) > 1
     assert seen.answers == []
     assert "received lifespan.shutdown" in kinds(seen)
 
@@ -95,12 +95,12 @@ def test_a_request_is_open_until_it_is_released() -> None:
         ["request /", "open /hold", "stop", "wait 0.3", "release", 'until "returned lifespan"'],
     )
     order = [
-        f"{row['kind']} {row['type']}"
-        for row in seen.lines
-        if row["kind"] in ("holds", "received") or row.get("path")
+        f"{row.kind} {row.type}"
+        for row in seen.log
+        if row.kind in ("holds", "received") or row.path
     ]
     assert order[-2:] == ["holds http", "received lifespan.shutdown"]
-    ends = [row for row in seen.lines if (row["kind"], row.get("type")) == ("returned", "http")]
+    ends = [row for row in seen.log if (row.kind, row.type) == ("returned", "http")]
     assert len(ends) == 2
 
 
@@ -136,7 +136,7 @@ def test_a_server_has_another_limit_until_it_has_imported_the_application(
 
 def test_an_application_that_never_ends_has_a_limit() -> None:
     seen = play([*["wait 0.1"] * 100], ['until "returned lifespan"', "stop"], limit=0.5)
-    assert 0 < sum(row["kind"] == "plays" for row in seen.lines) < 100
+    assert 0 < sum(row.kind == "plays" for row in seen.log) < 100
 
 
 def test_a_server_that_restarts_for_ever_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_a_server_that_restarts_for_ever_is_not_waited_for(monkeypatch: pytest.M
     command = ["sh", "-c", f"while :; do {shlex.join([sys.executable, '-c', calls])}; done"]
     seen = play(['throw "SystemExit"'], ["request /"], command, limit=2 * LIMIT)
     assert seen.answers[0].body is None
-    assert len({line["pid"] for line in seen.lines}) >= 3
+    assert len({line.pid for line in seen.log}) >= 3
 
 
 def test_a_server_that_serves_on_is_not_waited_for_as_long(monkeypatch: pytest.MonkeyPatch) -> None:

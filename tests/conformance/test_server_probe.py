@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import trio
 
-from lifespec.conformance.server import probe
+from lifespec.conformance import probe
 
 STARTUP, SHUTDOWN = {"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}
 COMPLETE = {"type": "lifespan.startup.complete"}
@@ -73,7 +73,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(probe, "HERE", tmp_path)
     monkeypatch.setattr(probe, "LOG", tmp_path / "log.jsonl")
     monkeypatch.setattr(probe, "SCRIPT", tmp_path / "script.json")
-    monkeypatch.setattr(probe, "states", {})
+    monkeypatch.setattr(probe, "app", probe.Probe())
     return Stage(tmp_path, STARTUP, SHUTDOWN)
 
 
@@ -162,7 +162,7 @@ def test_a_task_receives_after_the_call(stage: Stage, run: Run) -> None:
         await stage.noted("child ended")
 
     run(main)
-    row = next(row for row in stage.log if row.get("by") == "child")
+    row = next(row for row in stage.log if row["side"] == "child")
     assert (row["kind"], row["type"]) == ("received", "lifespan.shutdown")
 
 

@@ -41,7 +41,7 @@ def test_a_server_is_started_and_stopped() -> None:
         server.signal(signal.SIGTERM)
         assert until(lambda: server.status is not None, LIMIT)
         server.signal(signal.SIGTERM)  # the process has ended
-        kinds = [line["kind"] for line in server.lines()]
+        kinds = [line.kind for line in server.log()]
         assert (kinds[0], kinds[-1]) == ("imported", "returned")
         assert "Serving on" in server.output
     assert server.status == 0
@@ -136,12 +136,12 @@ def test_a_process_that_is_gone_has_no_environment() -> None:
 
 def test_a_line_counts_when_its_end_is_there() -> None:
     with program(WAIT) as server:
-        assert server.lines() == []
-        with server.log.open("w") as log:
-            for text, count in (('{"pid": 7}', 0), ("\n", 1), ("{}", 1)):
+        assert server.log() == []
+        with server.file.open("w") as log:
+            for text, count in (('{"time": 7, "kind": "kept"}', 0), ("\n", 1), ("{}", 1)):
                 log.write(text)
                 log.flush()
-                assert len(server.lines()) == count
+                assert len(server.log()) == count
 
 
 def test_a_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:

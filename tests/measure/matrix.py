@@ -19,6 +19,7 @@ from serving import conditions
 
 from lifespec.conformance import cases
 from lifespec.conformance.finding import Outcome, Verdict
+from lifespec.conformance.log import Line
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
@@ -61,9 +62,9 @@ class ClientJudge(Judge):
             return Outcome("unspecified", fact("to-caller", text=self.raised))
         return found
 
-    def sent(self, line: Row) -> Fact:
+    def sent(self, line: Line) -> Fact:
         """Return what became of an event."""
-        if line["kind"] == "sent" and self.raised:
+        if line.kind == "sent" and self.raised:
             return fact("send-returned-to-caller", text=self.raised)
         return super().sent(line)
 

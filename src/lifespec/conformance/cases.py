@@ -9,7 +9,7 @@ import functools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
@@ -225,3 +225,14 @@ def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
         else:
             part[key] = value
     return scope
+
+
+def steps(script: Iterable[Action]) -> list[Any]:
+    """Return a script as the probe plays it: verbs with their arguments."""
+    return [[action.verb, _argument(action)] for action in script]
+
+
+def _argument(action: Action) -> Any:
+    of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
+    of |= {"state": dict(action.keys), "wait": action.seconds, "throw": action.text}
+    return of.get(action.verb)

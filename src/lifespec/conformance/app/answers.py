@@ -8,7 +8,7 @@ from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
 from lifespec import validate
-from lifespec.conformance.app.log import Answer, Broken, Observation
+from lifespec.conformance.app.observation import Answer, Broken, Observation
 from lifespec.diagnosis.author import described, own_modules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import chain, is_ours

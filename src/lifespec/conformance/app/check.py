@@ -9,7 +9,7 @@ from typing import Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import compare, judge, process, rows
-from lifespec.conformance.app.log import Observation
+from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case

@@ -7,10 +7,12 @@ a key that an event has lost, is INFO.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lifespec.conformance.app.log import Line, Observation
+from lifespec.conformance.app.observation import Observation
+from lifespec.conformance.app.request import TYPES
 from lifespec.conformance.app.rows import ANSWERS, ending
 from lifespec.conformance.cases import Case, Expectation, expected
 from lifespec.conformance.finding import Finding, How, Outcome, finding
+from lifespec.conformance.log import Line, Log
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
@@ -26,7 +28,7 @@ def findings(case: Case, spec: str, seen: Observation) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case that was played."""
     sides = _Sides(case, seen)
     for each in expected(case, spec):
-        yield finding(case, spec, each, _compared(each, sides), [*seen.entries])
+        yield finding(case, spec, each, _compared(each, sides), seen.entries)
 
 
 class _Sides:
@@ -35,10 +37,14 @@ class _Sides:
     def __init__(self, case: Case, seen: Observation) -> None:
         self.case, self.seen = case, seen
         self.called, self.over = self.at("called"), self.at("over")
+        calls = seen.log.of("called", side="application")
+        self.requests = [each for each in calls if each.type in TYPES]
+        others = {each.call for each in self.requests}
+        self.inner = Log(x for x in seen.log if x.side == "application" and x.call not in others)
 
     def of(self, *kinds: str) -> list[Line]:
         """Return the lines of the application in the lifespan."""
-        return self.seen.of(*kinds, side="application")
+        return self.inner.of(*kinds)
 
     def at(self, kind: str) -> Line:
         """Return the line of the server of a kind in the lifespan; an empty one without one."""
@@ -50,8 +56,8 @@ class _Sides:
         return bool(self.of("returned", "raised"))
 
 
-def _values(lines: Sequence[Line]) -> list[Any]:
-    return [each.value for each in lines]
+def _events_of(lines: Sequence[Line]) -> list[Any]:
+    return [each.event for each in lines]
 
 
 def _compared(wanted: Expectation, sides: _Sides) -> Outcome:
@@ -63,7 +69,7 @@ def _compared(wanted: Expectation, sides: _Sides) -> Outcome:
     if wanted.rule.startswith("shutdown"):
         if sides.seen.startup.how != "complete":
             return _outcome("skip", "shutdown-not-sent")
-        if _types(_of_phase("startup", _values(sides.of("received")))) != ["lifespan.startup"]:
+        if _types(_of_phase("startup", _events_of(sides.of("received")))) != ["lifespan.startup"]:
             return _outcome("skip", "startup-not-as-sent")
     return _COMPARISONS[wanted.phrase](wanted.rule, sides)
 
@@ -80,10 +86,10 @@ def _scope(rule_id: str, sides: _Sides) -> Outcome:
     versions = rule_id == "scope-versions"
     wanted = {
         key: value
-        for key, value in sides.called.value.items()
+        for key, value in sides.called.event.items()
         if key != "state" and (key in ENVELOPES) is versions
     }
-    lost = _lost(wanted, sides.of("called")[-1].value)
+    lost = _lost(wanted, sides.of("called")[-1].event)
     if not lost:
         return _outcome("held", "same-scope")
     how: How = "broken" if versions or "type" in lost else "unspecified"
@@ -91,12 +97,12 @@ def _scope(rule_id: str, sides: _Sides) -> Outcome:
 
 
 def _state(_: str, sides: _Sides) -> Outcome:
-    state = sides.of("called")[-1].state
-    if state == sides.called.state:
+    state = sides.of("called")[-1].state_id
+    if state == sides.called.state_id:
         return _outcome("held", "same-state")
     if not state:
         return _outcome("broken", "app-has-no-state")
-    wrote = {key: value for each in sides.of("wrote") for key, value in each.ids.items()}
+    wrote = {key: value for each in sides.of("writes") for key, value in each.ids.items()}
     if all(sides.over.ids.get(key) == value for key, value in wrote.items()):
         return _outcome("unspecified", "other-state")
     return _outcome("broken", "state-lost")
@@ -104,12 +110,11 @@ def _state(_: str, sides: _Sides) -> Outcome:
 
 def _request(_: str, sides: _Sides) -> Outcome:
     """Compare the state of each request with the values of the lifespan's state."""
-    asked = [x for x in sides.seen.lines if x.call and x.side == "application"]
-    if not asked:
-        replies = [each.why for each in sides.seen.lines if each.kind == "replied" and each.why]
+    if not sides.requests:
+        replies = [each.why for each in sides.seen.log.of("replied") if each.why]
         return Outcome("skip", replies[-1] if replies else Fact("request-not-made"))
-    for each in asked:
-        if not each.state:
+    for each in sides.requests:
+        if not each.state_id:
             return _outcome("broken", "app-request-without-state")
         if not all(each.ids.get(key) == value for key, value in sides.over.ids.items()):
             return _outcome("broken", "request-state-differs")
@@ -119,7 +124,7 @@ def _request(_: str, sides: _Sides) -> Outcome:
 def _events(rule_id: str, sides: _Sides) -> Outcome:
     phase = rule_id.partition("-")[0]
     offered = [each.event for each in sides.case.server if each.verb == "offer"]
-    wanted, found = _of_phase(phase, offered), _of_phase(phase, _values(sides.of("received")))
+    wanted, found = _of_phase(phase, offered), _of_phase(phase, _events_of(sides.of("received")))
     if (types := _types(found)) != _types(wanted):
         return _outcome("broken", "app-received", events=_listed(types))
     if lost := _lost(wanted[0], found[0]):
@@ -131,8 +136,8 @@ def _answers(rule_id: str, sides: _Sides) -> Outcome:
     phase = "shutdown" if rule_id.startswith("shutdown") else "startup"
     answer = sides.seen.shutdown if phase == "shutdown" else sides.seen.startup
     answered = answer.how in ANSWERS and answer.when != "serving"
-    wanted = _of_phase(phase, _values(sides.of("sends")))
-    found = _of_phase(phase, _values(sides.seen.of("sent", "refused"))) * answered
+    wanted = _of_phase(phase, _events_of(sides.of("sends")))
+    found = _of_phase(phase, _events_of(sides.seen.of("sent", "refused"))) * answered
     sent, types = _types(wanted), _types(found)
     if not sent and not types:
         return _UNFINISHED
@@ -174,10 +179,10 @@ def _rejects(_: str, sides: _Sides) -> Outcome:
 
 def _unchanged(_: str, sides: _Sides) -> Outcome:
     """Compare the server's own scope before and after the call, without the values of the state."""
-    if sides.over.value is None:
+    if sides.over.event is None:
         return _UNFINISHED
-    now, live = sides.over.value
-    then = sides.called.value | ({"state": live} if "state" in sides.called.value else {})
+    now, live = sides.over.event
+    then = sides.called.event | ({"state": live} if "state" in sides.called.event else {})
     keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
     if keys:
         return _outcome("broken", "scope-changed", keys=tuple(keys))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from lifespec.conformance.app.log import Observation
+from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.rows import ANSWERS, ENDED, answers, ending, run
 from lifespec.conformance.cases import Case, expected
 from lifespec.conformance.finding import Finding, How, Outcome, finding
@@ -31,7 +31,7 @@ def findings(
     """Yield a finding for each expectation of a case that was played."""
     for each in expected(case, spec):
         outcome = PHRASES[each.phrase](_Question(each.rule, spec, seen, first, limit))
-        yield finding(case, spec, each, outcome, [*seen.entries], seen.framework)
+        yield finding(case, spec, each, outcome, seen.entries, seen.framework)
 
 
 def _kept(question: _Question) -> Outcome:

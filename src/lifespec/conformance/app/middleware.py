@@ -3,18 +3,18 @@
 Both sides write into one log, which `compare` judges.
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
-from lifespec.conformance.app.log import Line, Watch, of_state, plain
+from lifespec.conformance import probe
 from lifespec.conformance.app.loops import Loop
+from lifespec.conformance.app.observation import Watch, plain
 from lifespec.conformance.app.play import Call
 from lifespec.conformance.app.play import play as play_case
 from lifespec.conformance.app.target import NotFound
-from lifespec.conformance.cases import Case
+from lifespec.conformance.cases import Case, steps
+from lifespec.conformance.log import Line, Log
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import fact
 from lifespec.words import short_repr
@@ -27,61 +27,51 @@ class ProbeError(Exception):
     """What the application of the suite raises when its script says so."""
 
 
-class Probe:
-    """An application that plays a script, and notes what it sees."""
+class Probe(probe.Probe):
+    """The application of the suite, with its script and its log in memory.
+
+    It goes on where the server or the state does not take what it wants.
+    """
+
+    tries = ("send", "state")
+    data = staticmethod(plain)
 
     def __init__(self, case: Case) -> None:
-        self.case, self.lines = case, list[Line]()
-        self.requests = 0
+        super().__init__()
+        self.case, self.log = case, Log()
         self.error: ProbeError | None = None
 
-    def note(self, kind: str, **parts: Any) -> None:
+    def script(self) -> Any:
+        """Return the steps of the case."""
+        return steps(self.case.script)
+
+    def note(self, kind: str, call: int, error: BaseException | None = None, **facts: Any) -> None:
+        """Write a line, except for an exception that leaves the call: that has a way to go."""
+        if kind != "raised":
+            why = described(error).fact() if error else None
+            self.write(kind, call=call, why=why, **facts)
+
+    def write(self, kind: str, **parts: Any) -> None:
         """Write a line."""
-        self.lines.append(Line(time.monotonic(), kind, side="application", **parts))
+        parts = {"side": "application", **parts}
+        self.log.append(Line(time.monotonic(), kind, **parts))
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    def failure(self, text: str) -> Exception:
+        """Return the exception of the script, the same one in each call."""
+        self.error = self.error or ProbeError(text)
+        return self.error
+
+    async def respond(self, number: int, scope: Any, receive: Any, send: Any) -> Any:
         """Play the script to a lifespan, or to the scope that the case is about."""
-        state = scope.get("state")
-        if answer := _ANSWERS.get(scope.get("type")):
-            self.requests += 1
-            self.note("called", call=self.requests, **of_state(state))
-            for event in answer:
-                await send(event)
-            return
-        keys = {key: value for key, value in scope.items() if key != "state"}
-        self.note("called", value=plain(keys), **of_state(state))
-        for action in self.case.script:
-            match action.verb:
-                case "receive":
-                    self.note("received", value=plain(await receive()))
-                case "send":
-                    await self._send(send, action.event)
-                case "state":
-                    self._write(state, action.keys)
-                case "raise":
-                    self.error = self.error or ProbeError(action.text)
-                    raise self.error
-                case "wait":
-                    await asyncio.sleep(action.seconds)
-        self.note("returned")
-
-    def _write(self, state: Any, keys: Mapping[str, Any]) -> None:
-        """Write into the state, where it takes that."""
-        self.note("wrote", **of_state(keys))
-        with suppress(Exception):
-            state.update(keys)
-
-    async def _send(self, send: Any, event: Any) -> None:
-        self.note("sends", value=plain(event))
-        try:
+        for event in (answer := _ANSWERS.get(scope.get("type"), ())):
             await send(event)
-        except Exception as error:
-            self.note("refused", why=described(error).fact())
+        return None if answer else await probe.Call(self, number, scope, receive, send).play()
 
     def end(self) -> None:
         """Note what it has raised."""
         if self.error:
-            self.note("raised", why=described(self.error).fact(), ids={"": id(self.error)})
+            why = described(self.error).fact()
+            self.write("raised", why=why, ids={"": id(self.error)})
 
 
 _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
@@ -97,16 +87,16 @@ def play(
     middleware: Middleware, case: Case, spec: str, limit: float, loop: type[Loop], watch: Watch
 ) -> Call:
     """Play a case to the middleware, and return the call."""
-    probe = Probe(case)
+    inner = Probe(case)
     try:
-        app = middleware(probe)
+        app = middleware(inner)
     except Exception as error:
         raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
         raise NotFound(fact("middleware-returned", value=short_repr(app)))
-    call = play_case(app, case, spec, limit, loop, watch, probe.lines)
+    call = play_case(app, case, spec, limit, loop, watch, inner.log)
     for raised in call.seen.errors:  # it wanted something else than an application
         if f"'{Probe.__name__}' object" in raised.texts:
             raise NotFound(fact("no-middleware", error=raised.fact()))
-    probe.end()
+    inner.end()
     return call

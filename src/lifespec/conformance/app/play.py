@@ -16,20 +16,19 @@ from typing import Any
 
 from lifespec import validate
 from lifespec.conformance.app.answers import Answers, NoApplication, SendRefused, module_of
-from lifespec.conformance.app.log import (
+from lifespec.conformance.app.loops import Asyncio, Loop, Trio
+from lifespec.conformance.app.observation import (
     LONG,
-    SHUTDOWN,
-    Line,
     Observation,
     Watch,
-    of_state,
     parts_of,
     plain,
 )
-from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.app.request import Request
 from lifespec.conformance.app.request import scope_of as scope_of_request
 from lifespec.conformance.cases import Action, Case, scope_of
+from lifespec.conformance.log import SHUTDOWN, Line, Log
+from lifespec.conformance.probe import state_of
 from lifespec.diagnosis import busy, waits
 from lifespec.diagnosis.author import place, places
 from lifespec.diagnosis.fact import Fact, fact
@@ -48,15 +47,15 @@ def play(
     limit: float,
     loop: type[Loop] = Asyncio,
     watch: Watch = Watch(),  # noqa: B008  it is immutable
-    lines: list[Line] | None = None,
+    log: Log | None = None,
 ) -> "Call":
     """Play a case, a loop after another; return the last call.
 
-    `limit` is how many seconds an answer may take.  `lines` is a log that another side writes, too.
+    `limit` is how many seconds an answer may take.  `log` is one that another side writes, too.
     """
     groups = groupby(case.server or case.script, lambda each: each.verb == "loop")
     first, *others = [[*script] for is_loop, script in groups if not is_loop]
-    call = Call(app, loop(), spec, limit, watch, lines)
+    call = Call(app, loop(), spec, limit, watch, log)
     call.run(first)
     for script in others:
         if call.seen.awaited:
@@ -86,14 +85,14 @@ class Call(Answers):
         spec: str,
         limit: float,
         watch: Watch,
-        lines: list[Line] | None = None,
+        log: Log | None = None,
     ) -> None:
         on_trio = isinstance(loop, Trio)
         super().__init__(spec, Observation(actor=getattr(app, "__module__", ""), on_trio=on_trio))
         self.app, self.loop, self.limit, self.watch = app, loop, limit, watch
-        self.keeps = lines is not None  # events and scopes as data
-        if lines is not None:
-            self.seen.lines = lines
+        self.keeps = log is not None  # events and scopes as data
+        if log is not None:
+            self.seen.log = log
         self.inbox: list[dict[str, Any]] = []
         self.changed: Any = loop.event()
         self.handlers = waits.handlers()
@@ -135,7 +134,7 @@ class Call(Answers):
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.left()
             self._note_failed_tasks("died-stopping")
-        data = {"value": [plain(self.scope), plain(self.live)], **of_state(self.live)}
+        data = {"event": [plain(self.scope), plain(self.live)], **state_of({"state": self.live})}
         self.note("over", "with state" * bool(self.live), **(data if self.keeps else {}))
 
     # ---- what a script does ----
@@ -144,7 +143,7 @@ class Call(Answers):
         """Call the application in a task of its own."""
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
-        data = {"value": plain(self.scope), **of_state(self.live)}
+        data = {"event": plain(self.scope), **state_of(self.scope)}
         self.note("called", self.scope["type"], **(data if self.keeps else {}))
         self.cancel_task = self.loop.start(self.called)
         return True
@@ -282,9 +281,9 @@ class Call(Answers):
         name, text = cut(str(kind or type(message).__name__), 100), self.text(message, kind)
         data = plain(message) if self.keeps else None
         if why := self.refusal(message, kind):
-            self.note("refused", name, text, why=why, value=data)
+            self.note("refused", name, text, why=why, event=data)
             raise SendRefused(why)
-        self.note("sent", name, text, value=data)
+        self.note("sent", name, text, event=data)
         self._change()
 
     def _note_actor(self) -> None:
@@ -311,7 +310,8 @@ class Call(Answers):
         elif how != "cancelled":
             is_drawn = seen.error and SendRefused.__name__ in seen.error.kinds  # as the refusal
             text = seen.error.text if seen.error and not is_drawn else ""
-            self.note("raised", type(error).__name__, text, ids=dict(parts_of(error)))
+            name = type(error).__name__
+            self.note("raised", "", text, error=name, ids=dict(parts_of(error)))
         self._change()
 
     def is_late(self) -> bool:
@@ -320,7 +320,7 @@ class Call(Answers):
 
     def note(self, kind: str, type_: str = "", text: str = "", **more: Any) -> None:
         """Write down what happened, and publish it."""
-        self.seen.lines.append(Line(time.monotonic(), kind, type_, text, **more))
+        self.seen.log.append(Line(time.monotonic(), kind, type_, text, **more))
         self.watch.publish(self.seen)
 
     def _change(self) -> None:

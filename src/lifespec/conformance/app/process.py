@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
-from lifespec.conformance.app.log import Observation, Watch
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
+from lifespec.conformance.app.observation import Observation, Watch
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
@@ -313,7 +313,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
         open_things = waits.unclosed() if looks and call.seen.shutdown.how == "complete" else []
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
-    seen.logged = [each for each in logged if each.time >= seen.lines[0].time]
+    seen.logged = [each for each in logged if each.time >= seen.log[0].time]
     seen.facts += entered.never_entered(found, ran.codes)
     seen.facts += [*ran.twice(found), *ran.lost(found, call.provided, subject)]
     if case.name == cases.FIRST[job.role]:  # by which it is known how many others fit

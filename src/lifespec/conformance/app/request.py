@@ -7,6 +7,7 @@ from lifespec import validate
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, fact
 
+TYPES = ("http", "message")  # of the scopes of requests
 PAUSE = 0.1  # seconds after which the client has gone
 
 
@@ -59,7 +60,7 @@ class Request:
         except Exception as error:
             found = described(error)
             self.reply = fact("request-raised", error=found.fact())
-            self.note("raised", found.type, found.text)
+            self.note("raised", "", found.text, error=found.type)
         else:
             self.note("returned")
         finally:

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 from lifespec.conformance.app.answers import SendRefused
-from lifespec.conformance.app.log import LONG, Answer, Observation
+from lifespec.conformance.app.observation import LONG, Answer, Observation
 from lifespec.conformance.finding import Row
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Fact, fact

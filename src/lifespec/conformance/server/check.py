@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from lifespec.conformance import cases
-from lifespec.conformance.cases import Case, Expectation
+from lifespec.conformance.cases import Case, Expectation, steps
 from lifespec.conformance.finding import (
     Finding,
     Outcome,
@@ -23,19 +23,10 @@ from lifespec.conformance.finding import (
     skipped,
     unknown,
 )
+from lifespec.conformance.log import REQUESTS, entries
 from lifespec.conformance.report import Report
 from lifespec.conformance.server.judge import AT_CALL, Judge
-from lifespec.conformance.server.observed import clock
-from lifespec.conformance.server.play import (
-    LIFESPAN,
-    REQUESTS,
-    START,
-    TIMEOUT,
-    Line,
-    Observation,
-    Player,
-    steps,
-)
+from lifespec.conformance.server.play import START, TIMEOUT, Observation, Player
 from lifespec.conformance.server.process import Process
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
@@ -48,7 +39,6 @@ AT_ONCE = 5 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits 
 TICK = 1.0
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
-NOTED = ("called", "received", "sent", "refused", "returned", "raised", "cancelled")
 
 
 @dataclass(frozen=True)
@@ -225,13 +215,12 @@ class _Check:
     def play_first(self, case: Case) -> list[Finding]:
         """Play the first case; raise Unchecked if it shows that nothing can be checked."""
         seen = self.target.play(case, self.cancelled)
-        noted = {(line["kind"], line.get("type")) for line in seen.lines}
-        if not any(kind == "called" for kind, _type in noted):
+        if not seen.log.of("called"):
             raise Unchecked(_not_called(seen, self.target))
         answered = any(answer.body for answer in seen.answers)
-        if LIFESPAN not in noted:
+        if not seen.log.of("called", type_="lifespan"):
             self.obstacle = fact("no-lifespan")
-        elif ("sent", "lifespan.startup.complete") in noted and not answered:
+        elif seen.log.of("sent", type_="lifespan.startup.complete") and not answered:
             self.obstacle = fact("idle")
         return self.judged(case, seen)
 
@@ -249,9 +238,9 @@ class _Check:
 
     def judged(self, case: Case, seen: Observation) -> list[Finding]:
         """Return the findings of a case that was played."""
-        entries = [*_entries(seen)]
+        sequence = _entries(seen)
         return [
-            finding(case, self.spec, each, self.outcome(each, seen), entries)
+            finding(case, self.spec, each, self.outcome(each, seen), sequence)
             for each in cases.expected(case, self.spec)
         ]
 
@@ -262,7 +251,7 @@ class _Check:
         if why:
             return Outcome("skip", why)
         if kind == "no-lifespan":
-            types = {line.get("type") for line in seen.lines if line["kind"] == "called"}
+            types = {line.type for line in seen.log.of("called")}
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else self.obstacle
         elif wanted.phrase not in AT_CALL:
@@ -290,26 +279,9 @@ def _not_called(seen: Observation, target: Target) -> Fact:
     return fact("last-words", what=why, line=last) if last else why
 
 
-def _entries(seen: Observation) -> Iterator[Entry]:
-    """Yield what the first lifespan and the server exchanged, with the requests meanwhile."""
-    calls = [line for line in seen.lines if (line["kind"], line.get("type")) == LIFESPAN]
-    for line in sorted(seen.lines, key=clock) if calls else ():
-        own = (line["pid"], line["call"]) == (calls[0]["pid"], calls[0]["call"])
-        request = line["kind"] == "called" and line.get("type") in REQUESTS
-        if request or (own and line["kind"] in NOTED):
-            seconds = round(clock(line) - clock(calls[0]), 3)
-            yield Entry(seconds, line["kind"], _what(line), _detail(line))
-
-
-def _what(line: Line) -> str:
-    """Return what was called, received, sent or raised."""
-    what = str(line["error"] if line["kind"] == "raised" else line.get("type") or "")
-    return f"{what} {line['path']}" if "path" in line else what
-
-
-def _detail(line: Line) -> str:
-    """Return the message of an event, or the text of an exception."""
-    event = line.get("event")
-    message = event.get("message", "") if isinstance(event, dict) else ""
-    refusal = f"{line['error']}: {line['text']}" if line["kind"] == "refused" else line.get("text")
-    return str(refusal or message)
+def _entries(seen: Observation) -> tuple[Entry, ...]:
+    """Return what the first lifespan and the server exchanged, with the requests meanwhile."""
+    calls = seen.log.of("called", type_="lifespan")
+    requests = [each for each in seen.log.of("called") if each.type in REQUESTS]
+    own = (each for each in seen.log if each.caller == calls[0].caller)
+    return entries([*own, *requests], calls[0].time) if calls else ()

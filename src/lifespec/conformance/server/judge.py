@@ -9,6 +9,7 @@ import re
 import signal
 
 from lifespec.conformance.finding import Outcome
+from lifespec.conformance.log import Line
 from lifespec.conformance.server.observed import (
     ENDS,
     FOLDERS,
@@ -25,7 +26,6 @@ from lifespec.conformance.server.observed import (
     skip,
     without_tracebacks,
 )
-from lifespec.conformance.server.play import Line
 from lifespec.conformance.server.scopes import Scopes
 from lifespec.diagnosis.fact import Fact, fact
 
@@ -42,31 +42,31 @@ class Judge(Scopes):
 
     def startup_first(self) -> Outcome:
         """Hold if each process had startup first; one of its calls may get no event at all."""
-        served = {call["pid"] for call in self.calls if self.events(call)}
+        served = {call.pid for call in self.calls if self.events(call)}
         for call in self.calls:
             types = self.events(call)
             if disordered(types):
                 known = types[0] == "lifespan.startup"
                 return (leaves_open if known else breaks)("events", events=tuple(types))
-            if not types and call["pid"] not in served:
+            if not types and call.pid not in served:
                 return breaks("no-events")
         return either(served, "startup-first")
 
     def startup_before_requests(self) -> Outcome:
-        startup = clock(self.first("received", "lifespan.startup", by=None))
-        early = sum(clock(line) < startup for line in self.requests)
+        startup = self.first("received", "lifespan.startup", side=None).time
+        early = sum(line.time < startup for line in self.requests)
         return either(not early, "requests-before-startup", count=early)
 
     def no_request_before(self) -> Outcome:
-        self.first("received", "lifespan.startup", by=None)
+        self.first("received", "lifespan.startup", side=None)
         early, cut = 0, NEVER
         for call in self.calls:
-            startups = self.lines("received", "lifespan.startup", by=None, call=call)
+            startups = self.lines("received", "lifespan.startup", side=None, call=call)
             startup = min(map(clock, startups), default=NEVER)
             answers = self.lines("sends", "lifespan.startup.complete", call=call)
             complete = min(map(clock, answers), default=NEVER)
-            requests = (line for line in self.requests if line["pid"] == call["pid"])
-            early += sum(startup < clock(line) < complete for line in requests)
+            requests = (line for line in self.requests if line.pid == call.pid)
+            early += sum(startup < line.time < complete for line in requests)
             cut = cut if answers else min(cut, self.cut(call, startup, self.stopped))
         if cut == NEVER:
             return either(not early, "requests-before-answer", count=early)
@@ -97,8 +97,8 @@ class Judge(Scopes):
         return found
 
     def not_served(self) -> Outcome:
-        failed = clock(self.first("sends", "lifespan.startup.failed"))
-        late = sum(clock(line) > failed for line in self.requests)
+        failed = self.first("sends", "lifespan.startup.failed").time
+        late = sum(line.time > failed for line in self.requests)
         return either(not late, "requests-after-failed", count=late, end=self.end)
 
     def tells(self) -> Outcome:
@@ -118,17 +118,17 @@ class Judge(Scopes):
         step = self.verbs.index("try")
         self.reached(step)
         lines = self.lines("sent") + self.lines("refused")
-        return ([line for line in lines if line["step"] == step] or self.stop())[0]
+        return ([line for line in lines if line.step == step] or self.stop())[0]
 
     def sent(self, line: Line) -> Fact:
         """Return what became of an event."""
-        if line["kind"] == "refused":
-            return fact("send-raised", error=line["error"], text=short(line["text"]))
+        if line.kind == "refused":
+            return fact("send-raised", error=line.error, text=short(line.text))
         return fact("send-returned")
 
     def became(self, line: Line, wanted: str) -> Outcome:
         """Return whether an event was sent, or refused, as wanted."""
-        return Outcome("held" if line["kind"] == wanted else "broken", self.sent(line))
+        return Outcome("held" if line.kind == wanted else "broken", self.sent(line))
 
     def taken(self) -> Outcome:
         return self.became(self.attempt(), "sent")
@@ -138,21 +138,21 @@ class Judge(Scopes):
 
     def survives(self) -> Outcome:
         line = self.attempt()
-        if line["kind"] == "sent":
+        if line.kind == "sent":
             raise NotJudged(self.sent(line))
         return self.served()
 
     def does_nothing(self) -> Outcome:
-        lines = self.lines("sent", by="child") + self.lines("refused", by="child")
+        lines = self.lines("sent", side="child") + self.lines("refused", side="child")
         return self.became((lines or self.stop())[0], "sent")
 
     def quiet(self) -> Outcome:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
         ends = self.lines("raised", "lifespan") + self.lines("returned", "lifespan")
-        over = clock(min(ends or self.stop(), key=clock))
-        late = [line for line in self.lines("received", by="child") if clock(line) > over]
+        over = min(map(clock, ends or self.stop()))
+        late = [line for line in self.lines("received", side="child") if line.time > over]
         if late:
-            return leaves_open("late-event", event=late[0]["type"])
+            return leaves_open("late-event", event=late[0].type)
         return either(ends, "no-late-event")
 
     def shows(self) -> Outcome:
@@ -167,7 +167,7 @@ class Judge(Scopes):
 
     def as_empty(self) -> Outcome:
         self.finished()
-        refused = any(line["error"] == "KeyError" for line in self.lines("refused"))
+        refused = any(line.error == "KeyError" for line in self.lines("refused"))
         if refused or any(map(KEY_ERROR.fullmatch, without_tracebacks(self.seen.output))):
             return breaks("key-error")
         return holds("no-message-needed", end=self.end)
@@ -213,7 +213,7 @@ class Judge(Scopes):
         for call in self.calls:
             if self.lines("sent", "lifespan.startup.complete", call=call):
                 cancelled = self.lines("cancelled", call=call)
-                if cancelled and clock(cancelled[0]) < (self.seen.stopped or 0):
+                if cancelled and cancelled[0].time < (self.seen.stopped or 0):
                     skip("cancelled-before-stop")
                 count = len(self.lines("received", "lifespan.shutdown", call=call))
                 if count != 1:
@@ -228,12 +228,12 @@ class Judge(Scopes):
             return [line for kind in ENDS for line in self.lines(kind, call=request)]
 
         for shutdown in self.lines("received", "lifespan.shutdown"):
-            time = clock(shutdown)
-            for request in (line for line in self.requests if line["pid"] == shutdown["pid"]):
-                if clock(request) > time:
+            time = shutdown.time
+            for request in (line for line in self.requests if line.pid == shutdown.pid):
+                if request.time > time:
                     return breaks("request-after-shutdown")
-                if not any(clock(line) < time for line in ends(request)):
-                    return breaks("request-during-shutdown", path=request["path"])
+                if not any(line.time < time for line in ends(request)):
+                    return breaks("request-during-shutdown", path=request.path)
         return holds("no-request-at-shutdown")
 
     def no_connection_after(self) -> Outcome:
@@ -250,10 +250,10 @@ class Judge(Scopes):
         return holds("refused-after-shutdown")
 
     def waits(self) -> Outcome:
-        since = clock(self.first("received", "lifespan.shutdown"))
+        since = self.first("received", "lifespan.shutdown").time
         for call in self.lines("received", "lifespan.shutdown"):
             if not self.lines("sends", "lifespan.shutdown.complete", call=call):
-                if (cut := self.cut(call, clock(call))) != NEVER:
+                if (cut := self.cut(call, call.time)) != NEVER:
                     return breaks("clean-up-cut", seconds=round(cut), way=self.way)
                 seconds = round(self.seen.last_action - since)
                 return holds("waited-still", seconds=seconds)

@@ -5,16 +5,20 @@ What asks for more than there is raises NotJudged.
 
 import re
 import signal
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, NoReturn
 
 from lifespec.conformance.finding import How, Outcome
+from lifespec.conformance.log import REQUESTS, Line, Log
 from lifespec.conformance.processes import SIGNALLED
-from lifespec.conformance.server.play import REQUESTS, Line, Observation
+from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import Told
 
+clock = attrgetter("time")
 NEVER = float("inf")
 LONGEST = 160  # characters of what a server wrote
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
@@ -26,11 +30,6 @@ ENDS = "returned", "cancelled", "raised"  # of a call
 
 class NotJudged(Told):
     """A phrase says nothing about this sequence; `fact` says why."""
-
-
-def clock(line: Line) -> float:
-    """Return when a line was noted."""
-    return float(line["time"])
 
 
 def without_tracebacks(output: str) -> Iterator[str]:
@@ -76,11 +75,6 @@ def skip(kind: str, /, **parts: Any) -> NoReturn:
     raise NotJudged(fact(kind, **parts))
 
 
-def loop_of(line: Line) -> tuple[Any, ...]:
-    """Return the event loop in which a line was noted."""
-    return line["pid"], line["thread"], line["loop"]
-
-
 def disordered(types: Sequence[str]) -> bool:
     """Tell whether startup was not the first event, or came twice."""
     return types[:1] not in ([], ["lifespan.startup"]) or types.count("lifespan.startup") > 1
@@ -92,11 +86,11 @@ class Observed:
     def __init__(self, seen: Observation, argument: str = "") -> None:
         self.seen, self.case, self.text = seen, seen.case, argument
         self.verbs = [action.verb for action in seen.case.script]
-        self.requests = [line for line in self.lines("called") if line["type"] in REQUESTS]
+        self.requests = [line for line in self.lines("called") if line.type in REQUESTS]
         self.stopped = NEVER if seen.stopped is None else seen.stopped
-        self.by_call: dict[tuple[int, int], list[Line]] = {}  # a server may call very often
-        for line in seen.lines:
-            self.by_call.setdefault((line["pid"], line["call"]), []).append(line)
+        self.by_caller = defaultdict[tuple[int, int], Log](Log)  # a server may call very often
+        for line in seen.log:
+            self.by_caller[line.caller].append(line)
 
     def judge(self, phrase: str) -> Outcome:
         """Return whether a phrase holds of what was observed.
@@ -120,24 +114,19 @@ class Observed:
     # ---- the log of the probe ------------------------------------------------------------------
 
     def lines(
-        self, kind: str, type_: str | None = None, by: str | None = "", call: Line | None = None
+        self,
+        kind: str,
+        type_: str | None = None,
+        side: str | None = "application",
+        call: Line | None = None,
     ) -> list[Line]:
-        """Return the lines of a kind, a type and a call.
+        """Return the lines of a kind, a type, a side, or any, and of the call of a line."""
+        log = self.by_caller[call.caller] if call else self.seen.log
+        return log.of(kind, type_=type_, side=side)
 
-        Of a task of the application if `by` is "child", of all if it is None.
-        """
-        lines = self.by_call[call["pid"], call["call"]] if call else self.seen.lines
-        return [
-            line
-            for line in lines
-            if line["kind"] == kind
-            and type_ in (None, line.get("type"))
-            and by in (None, line.get("by", ""))
-        ]
-
-    def first(self, kind: str, type_: str | None = None, by: str | None = "") -> Line:
+    def first(self, kind: str, type_: str | None = None, side: str | None = "application") -> Line:
         """Return the first of these lines; raise NotJudged if there is none."""
-        return min(self.lines(kind, type_, by) or self.stop(), key=clock)
+        return min(self.lines(kind, type_, side) or self.stop(), key=clock)
 
     @property
     def calls(self) -> list[Line]:
@@ -146,8 +135,8 @@ class Observed:
 
     def events(self, call: Line) -> list[str]:
         """Return the types of the events that a call received, also in its tasks."""
-        received = self.lines("received", by=None, call=call)
-        return [line["type"] for line in sorted(received, key=clock)]
+        received = self.lines("received", side=None, call=call)
+        return [line.type for line in sorted(received, key=clock)]
 
     def misled(self) -> bool:
         """Return whether startup was not the first event, or came twice."""
@@ -157,8 +146,8 @@ class Observed:
         """Return how far the application has come."""
         if not self.lines("called", "lifespan"):
             return fact("no-lifespan-call")
-        last = max((line for line in self.seen.lines if line["call"]), key=clock)
-        return fact("progress", last=f"{last['kind']} {last.get('type') or ''}".rstrip())
+        last = max((line for line in self.seen.log if line.call), key=clock)
+        return fact("progress", last=f"{last.kind} {last.type or ''}".rstrip())
 
     def stop(self) -> list[Line]:
         """Raise NotJudged: the sequence has not come so far."""
@@ -166,7 +155,7 @@ class Observed:
 
     def reached(self, step: int) -> None:
         """Raise NotJudged if the script did not come to a step."""
-        if not any(line["step"] == step for line in self.lines("plays")):
+        if not any(line.step == step for line in self.lines("plays")):
             line, progress = self.case.lines[step], self.progress()
             skip("not-reached", number=step + 1, line=line, progress=progress)
 
@@ -207,6 +196,6 @@ class Observed:
 
     def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
-        ends = [clock(line) for line in self.lines("cancelled", "lifespan", call=call)]
+        ends = [line.time for line in self.lines("cancelled", "lifespan", call=call)]
         end = min([*ends, NEVER if self.seen.ended is None else self.seen.ended])
         return end - since if end <= stopped else NEVER

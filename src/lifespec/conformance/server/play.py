@@ -8,20 +8,17 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 from lifespec.conformance.cases import Action, Case
+from lifespec.conformance.log import Log
 from lifespec.conformance.processes import until
 from lifespec.conformance.server.client import Answer, Knock, Unusable
 from lifespec.conformance.server.process import Process
 from lifespec.diagnosis.fact import Fact
 
-Line = dict[str, Any]
-LIFESPAN = ("called", "lifespan")
-REQUESTS = ("http", "websocket")  # the types of scopes of requests
 TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
@@ -35,7 +32,7 @@ POLL = 0.02  # seconds between two looks
 class Observation:
     """What was observed in one case; times are seconds of the monotonic clock.
 
-    `lines` is the probe's log, `answers` has one for each request.  `stopped` is when the signal
+    `log` is the probe's, `answers` has one for each request.  `stopped` is when the signal
     was sent, `last_action` when the suite last did something, `ended` when the process ended; None
     if it still ran `timeout` seconds later.  `left` are processes that it left behind.
     `unusable` says why a connection could not be used as the case needs it.  `demand` is the option
@@ -46,7 +43,7 @@ class Observation:
     spec: str = "asgi 2.0"
     timeout: float = TIMEOUT
     demand: str = ""
-    lines: list[Line] = field(default_factory=list)
+    log: Log = field(default_factory=Log)
     answers: list[Answer] = field(default_factory=list)
     knocks: list[Knock] = field(default_factory=list)
     output: str = ""
@@ -91,13 +88,13 @@ class Player:
             process.end()
             for client in self.clients:
                 client.join(HOLD)
-            seen.lines, seen.output = process.lines(), process.output
+            seen.log, seen.output = process.log(), process.output
         return seen
 
     @property
     def called(self) -> bool:
         """Whether the server has called the application."""
-        return any(line["call"] for line in self.process.lines())
+        return any(line.call for line in self.process.log())
 
     @property
     def running(self) -> bool:
@@ -112,7 +109,7 @@ class Player:
         begun = last = time.monotonic()
         count = 0
         while not done() and self.running and not self.in_vain:
-            lines, now = len(self.process.lines()), time.monotonic()
+            lines, now = len(self.process.log()), time.monotonic()
             begun = begun if count else now
             last = now if lines != count else last
             count = lines
@@ -123,9 +120,12 @@ class Player:
     @property
     def restarts(self) -> bool:
         """Whether the server starts processes again and again, each with a lifespan."""
-        lines = self.process.lines()
-        pids = {each["pid"] for each in lines if (each["kind"], each.get("type")) == LIFESPAN}
-        return len(pids) > self.case.workers + RESTARTS
+        return len(self.started) > self.case.workers + RESTARTS
+
+    @property
+    def started(self) -> set[int]:
+        """The processes that have called the application with a lifespan scope."""
+        return {each.pid for each in self.process.log().of("called", type_="lifespan")}
 
     def outlive(self, seconds: float) -> None:
         """Wait for the end of the process, for at most so many seconds."""
@@ -185,18 +185,11 @@ class Player:
 
     def noted(self, what: str) -> bool:
         """Return whether the log has a line of this kind, perhaps followed by its type."""
-        lines = self.process.lines()
-        return any(what in (line["kind"], f"{line['kind']} {line.get('type')}") for line in lines)
+        return any(what in (x.kind, f"{x.kind} {x.type}") for x in self.process.log())
 
     def workers(self, _: Action) -> None:
         """Wait until each worker has called the application with a lifespan scope."""
-
-        def called() -> bool:
-            calls = [each for each in self.process.lines() if each["kind"] == LIFESPAN[0]]
-            pids = {line["pid"] for line in calls if line.get("type") == LIFESPAN[1]}
-            return len(pids) >= self.case.workers
-
-        self.patiently(called)
+        self.patiently(lambda: len(self.started) >= self.case.workers)
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal, if the process still runs."""
@@ -222,14 +215,3 @@ _VERBS: dict[str, Callable[[Player, Action], object]] = {
     "occupy": lambda *_: None,
     "workers": Player.workers,
 }
-
-
-def steps(script: Sequence[Action]) -> list[Any]:
-    """Return a script as the probe plays it: verbs with their arguments."""
-    return [[action.verb, _argument(action)] for action in script]
-
-
-def _argument(action: Action) -> Any:
-    of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
-    of |= {"state": dict(action.keys), "wait": action.seconds, "throw": action.text}
-    return of.get(action.verb)

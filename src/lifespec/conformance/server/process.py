@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from lifespec.conformance.finding import Unchecked
+from lifespec.conformance.log import Line, Log
 from lifespec.conformance.processes import ENDING, kill, kill_session, marked, until
 from lifespec.conformance.server.client import Client
 from lifespec.diagnosis.fact import fact
@@ -48,12 +49,12 @@ class Process:
         self.port = _free_port()
         self.cancelled = threading.Event()  # set if the check was cancelled
         self._output = bytearray()
-        self._lines, self._position = list[dict[str, Any]](), 0
+        self._log, self._position = Log(), 0
         self._pauses = itertools.count(1)
 
     def __enter__(self) -> Self:
         self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
-        self.log = self.folder / "log.jsonl"
+        self.file = self.folder / "log.jsonl"
         self.client = Client(self.port, self.folder.name, self.cancelled)
         try:
             self.start()
@@ -68,7 +69,7 @@ class Process:
 
     def start(self) -> None:
         """Start the server; raise Unchecked if there is no such program."""
-        probe = resources.files(__package__).joinpath("probe.py").read_bytes()
+        probe = resources.files("lifespec.conformance").joinpath("probe.py").read_bytes()
         (self.folder / "lifespec_probe.py").write_bytes(probe)
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
@@ -105,14 +106,14 @@ class Process:
         """The exit status; None while the process runs."""
         return self.process.poll()
 
-    def lines(self) -> list[dict[str, Any]]:
+    def log(self) -> Log:
         """Return what the probe has noted so far."""
-        with contextlib.suppress(FileNotFoundError), self.log.open("rb") as file:
+        with contextlib.suppress(FileNotFoundError), self.file.open("rb") as file:
             file.seek(self._position)
             whole = file.read().rpartition(b"\n")
-            self._lines += map(json.loads, whole[0].splitlines())
+            self._log += (Line(**json.loads(each)) for each in whole[0].splitlines())
             self._position += len(whole[0]) + len(whole[1])
-        return self._lines
+        return self._log
 
     def go(self) -> None:
         """Let the probe continue after its pause."""

@@ -5,6 +5,7 @@ from itertools import combinations, starmap
 from typing import Any
 
 from lifespec.conformance.finding import Outcome
+from lifespec.conformance.log import REQUESTS, Line
 from lifespec.conformance.server.observed import (
     ENDS,
     NEVER,
@@ -14,10 +15,8 @@ from lifespec.conformance.server.observed import (
     clock,
     either,
     leaves_open,
-    loop_of,
     skip,
 )
-from lifespec.conformance.server.play import REQUESTS, Line
 from lifespec.validate import SPECS
 
 
@@ -28,13 +27,13 @@ class Scopes(Observed):
 
     def lifespan_scope(self) -> Outcome:
         for line in self.lines("called"):
-            if line["type"] not in ("lifespan", *REQUESTS):
-                return breaks("scope-type", type=repr(line["type"]))
+            if line.type not in ("lifespan", *REQUESTS):
+                return breaks("scope-type", type=repr(line.type))
         return either(self.calls, "lifespan-scopes", count=len(self.calls))
 
     def versions(self) -> Outcome:
         spec, held = SPECS[self.seen.spec], False
-        versions = self.calls[0]["scope"].get(spec.envelope)
+        versions = self.calls[0].event.get(spec.envelope)
         if isinstance(versions, dict) and "!" not in versions:
             whole = dict.fromkeys(spec.optional, "") | versions
             held = all(isinstance(whole.get(key), str) for key in spec.versions)
@@ -42,7 +41,7 @@ class Scopes(Observed):
 
     def scope_state(self) -> Any:
         """Return the state of the first scope; raise NotJudged if it has none."""
-        scope = self.calls[0]["scope"]
+        scope = self.calls[0].event
         if "state" not in scope:
             skip("no-state")
         return scope["state"]
@@ -60,8 +59,8 @@ class Scopes(Observed):
 
     def one_call(self) -> Outcome:
         """Hold if no event loop has two calls, and no process serves without one."""
-        loops = [loop_of(line) for line in self.lines("called") if line["type"] not in REQUESTS]
-        serving = {line["pid"] for line in self.requests}
+        loops = [line.place for line in self.lines("called") if line.type not in REQUESTS]
+        serving = {line.pid for line in self.requests}
         enough = serving <= {pid for pid, *_ in loops} and len(loops) >= self.case.workers
         if enough and len(set(loops)) == len(loops):
             return either(loops, "calls", count=len(loops))
@@ -69,14 +68,16 @@ class Scopes(Observed):
 
     def same_loop(self) -> Outcome:
         calls = self.calls
-        loops = {loop_of(line) for line in calls}
+        loops = {line.place for line in calls}
         if not self.requests:
             skip("no-request")
         for request in self.requests:
-            if loop_of(request) not in loops:
+            if request.place not in loops:
                 places = ("pid", "thread", "loop")
-                differs = next(key for key in places if request[key] != calls[0][key])
-                return breaks(f"other-{differs}" if calls[0]["loop"] else "no-loop")
+                differs = next(
+                    key for key in places if getattr(request, key) != getattr(calls[0], key)
+                )
+                return breaks(f"other-{differs}" if calls[0].loop else "no-loop")
         return either(loops, "same-loop")
 
     def lasts(self) -> Outcome:
@@ -84,21 +85,19 @@ class Scopes(Observed):
 
         Whether a loop that serves again has another lifespan is an open question.
         """
-        if len({*map(loop_of, self.calls)}) < len(self.calls):
+        if len({each.place for each in self.calls}) < len(self.calls):
             overlap = any(starmap(self._running, combinations(self.calls, 2)))
             judged = breaks if overlap else leaves_open
             return judged("calls-in-a-loop", count=len(self.calls))
         cancelled = self.lines("cancelled", "lifespan") if self.calls else []
-        if any(clock(line) < self.stopped for line in cancelled):
+        if any(line.time < self.stopped for line in cancelled):
             return breaks("cancelled-early")
         return either(self.calls, "not-cancelled")
 
     def _running(self, call: Line, other: Line) -> bool:
         """Return whether a call had not ended when another one began in its event loop."""
         ends = (line for kind in ENDS for line in self.lines(kind, "lifespan", call=call))
-        return loop_of(call) == loop_of(other) and min(map(clock, ends), default=NEVER) > clock(
-            other
-        )
+        return call.place == other.place and min(map(clock, ends), default=NEVER) > other.time
 
     # ---- phrases: state ------------------------------------------------------------------------
 
@@ -111,11 +110,11 @@ class Scopes(Observed):
         if self.seen.unusable:
             raise NotJudged(self.seen.unusable)
         state, answers = self.app_state(), self.seen.answers
-        begun = clock(self.first("sends", "lifespan.startup.complete"))
+        begun = self.first("sends", "lifespan.startup.complete").time
         bodies = [each.body for each in answers if each.sent > begun and each.body is not None]
         if not bodies:
             skip("no-request-answered")
-        values = [line["ids"] for line in self.lines("kept")]
+        values = [line.ids for line in self.lines("kept")]
         fault = next(filter(None, (_fault_of_copy(body, state, values) for body in bodies)), "")
         changed = any(each.path.startswith("/append") for each in answers if each.body)
         if changed and not fault and bodies[-1]["state"].get("visitors") != ["Ada"]:
@@ -123,7 +122,7 @@ class Scopes(Observed):
         return either(not fault, fault or "copies")
 
     def late_key(self) -> Outcome:
-        if "late" not in self.app_state()["state"]:
+        if "late" not in self.app_state().state:
             self.stop()
         bodies = [each.body for each in self.seen.answers if each.path == "/late" and each.body]
         if not bodies:
@@ -136,10 +135,10 @@ class Scopes(Observed):
         found = self.lines("received", "lifespan.shutdown", call=kept)
         if not found:
             skip("no-shutdown")
-        if any(each.body and each.body.get("state_id") == kept["state_id"] for each in answers):
+        if any(each.body and each.body.get("state_id") == kept.state_id for each in answers):
             skip("changed-by-requests")
-        same = all(found[0][key] == kept[key] for key in ("ids", "state_id"))
-        return either(same, "state-at-shutdown", state=str(found[0]["state"]))
+        same = (found[0].ids, found[0].state_id) == (kept.ids, kept.state_id)
+        return either(same, "state-at-shutdown", state=str(found[0].state))
 
 
 def _fault_of_copy(body: Mapping[str, Any], state: Line, values: Sequence[Any]) -> str:
@@ -150,5 +149,5 @@ def _fault_of_copy(body: Mapping[str, Any], state: Line, values: Sequence[Any]) 
         return "state-itself"
     if "taste" in body["state"] or body["state"].get("colour", "green") != "green":
         return "key-of-another-request"
-    found = {key: body["ids"].get(key) for key in state["ids"]}
+    found = {key: body["ids"].get(key) for key in state.ids}
     return "" if found in values else "other-values"

@@ -3,7 +3,7 @@
 A copy is in a folder of its own, where the server under test imports it, with `script.json`, a list
 of steps that its lifespan plays, and `log.jsonl`, to which it adds a line for each thing that
 happens.  It continues when a file appears there: `go1`, `go2`, … at each pause, and `release` if it
-holds a request.
+holds a request.  Inside of middleware a subclass of `Probe` has script and log in memory.
 
 Standard library only, on any Python from 3.8 on, asyncio or trio.
 """
@@ -29,16 +29,13 @@ if TYPE_CHECKING:
     Receive = Callable[[], Awaitable[Any]]
     Send = Callable[[Any], Awaitable[Any]]
 
-__all__ = ["Failure", "app"]
+__all__ = ["Call", "Failure", "Probe", "app"]
 
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
 POLL = 0.01  # seconds between two looks at a file, which works in any event loop
 REQUESTS = ("http", "websocket")
 PLAIN = (str, bool, int, float, type(None))
-
-calls = itertools.count(1)
-states: dict[int, Any] = {}  # of each lifespan of this process
 
 
 class Failure(Exception):
@@ -54,7 +51,7 @@ def note(kind: str, call: int, **facts: object) -> None:
     """Add a line to the log, whole or not at all."""
     line = {"time": time.monotonic(), **location(), "call": call, "kind": kind, **facts}
     with LOG.open("ab", buffering=0) as file:
-        file.write(json.dumps(line).encode() + b"\n")
+        file.write(json.dumps({"side": "application", **line}).encode() + b"\n")
 
 
 def trio() -> Any:
@@ -96,7 +93,7 @@ def state_of(scope: Any) -> dict[str, Any]:
         return {}
     state = scope["state"]
     ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
-    return {"state": shape(state), "state_id": id(state), "ids": ids}
+    return {"state": shape(state), "state_id": 0 if state is None else id(state), "ids": ids}
 
 
 async def sleep(seconds: float) -> None:
@@ -114,50 +111,51 @@ async def wait_for_file(name: str) -> None:
 class Call:
     """One call with a lifespan scope, which plays the script."""
 
-    def __init__(self, number: int, scope: Any, receive: Receive, send: Send) -> None:
-        self.number, self.scope = number, scope
+    def __init__(self, probe: Probe, number: int, scope: Any, receive: Receive, send: Send) -> None:
+        self.probe, self.number, self.scope = probe, number, scope
         self._receive, self._send = receive, send
         self.step, self.over = 0, False
         self.pauses = itertools.count(1)
         self.children: list[Any] = []
 
-    def note(self, kind: str, **facts: object) -> None:
+    def note(self, kind: str, **facts: Any) -> None:
         """Note what has happened in this step."""
-        note(kind, self.number, step=self.step, **facts)
+        self.probe.note(kind, self.number, step=self.step, **facts)
 
     async def play(self) -> Any:
         """Play each step; return the value of the last one."""
-        states[self.number] = self.scope.get("state")
+        self.probe.states.append(self.scope.get("state"))
         value = None
-        for self.step, (verb, argument) in enumerate(json.loads(SCRIPT.read_text("utf-8"))):
-            self.note("plays", type=verb)
-            value = await STEPS[verb](self, argument)
+        try:
+            for step, (verb, argument) in enumerate(self.probe.script()):
+                self.step = step
+                self.note("plays", type=verb)
+                passes = (Exception,) if verb in self.probe.tries else ()
+                with suppress(*passes):  # it is in the log
+                    value = await STEPS[verb](self, argument)
+        finally:
+            self.over = True
         return value
 
-    async def receive(self, _: object = None, by: str = "") -> Any:
+    async def receive(self, _: object = None, side: str = "application") -> Any:
         """Wait for an event."""
         event = await self._receive()
         kind = event.get("type") if isinstance(event, Mapping) else None
-        seen = {"type": kind if isinstance(kind, str) else "", "event": shape(event)}
-        self.note("received", by=by, **seen, **state_of(self.scope))
+        seen = {"type": kind if isinstance(kind, str) else "", "event": self.probe.data(event)}
+        self.note("received", side=side, **seen, **state_of(self.scope))
         return event
 
-    async def send(self, event: Any, by: str = "") -> None:
+    async def send(self, event: Any, side: str = "application") -> None:
         """Send an event; let an exception of the server through, as applications do."""
-        kind = event.get("type", "") if isinstance(event, dict) else ""
-        self.note("sends", by=by, type=kind, event=event)
+        is_event = isinstance(event, dict)
+        what = {"type": event.get("type", "") if is_event else "", "side": side}
+        self.note("sends", event=self.probe.data(event), **what)
         try:
             await self._send(event)
         except Exception as error:
-            refusal = {"error": type(error).__name__, "text": str(error)[:500]}
-            self.note("refused", by=by, type=kind, event=event, **refusal)
+            self.note("refused", error=error, **what)
             raise
-        self.note("sent", by=by, type=kind, event=event)
-
-    async def attempt(self, event: Any) -> None:
-        """Send an event, and continue whether send raises or not."""
-        with suppress(Exception):  # it is in the log
-            await self.send(event)
+        self.note("sent", text=str(event.get("message", "")) if is_event else "", **what)
 
     async def converse(self, _: object) -> None:
         """Answer events as they come, until shutdown is answered."""
@@ -168,13 +166,14 @@ class Call:
 
     async def keep(self, keys: dict[str, Any]) -> None:
         """Put keys into the state, if there is one."""
+        self.note("writes", **state_of({"state": keys}))
         if "state" in self.scope:
             self.scope["state"].update(keys)
         self.note("kept", **state_of(self.scope))
 
     async def fail(self, text: str) -> NoReturn:
         """Raise an exception."""
-        raise Failure(text)
+        raise self.probe.failure(text)
 
     async def throw(self, name: str) -> NoReturn:
         """Raise an exception of Python's own."""
@@ -186,7 +185,7 @@ class Call:
 
     async def listen(self, _: object) -> None:
         """Start a task that waits for an event, and may outlive the call."""
-        await self.spawn(lambda: self.receive(by="child"))
+        await self.spawn(lambda: self.receive(side="child"))
 
     async def later(self, event: Any) -> None:
         """Start a task that sends an event when the call is over."""
@@ -194,7 +193,7 @@ class Call:
         async def child() -> None:
             while not self.over:
                 await sleep(POLL)
-            await self.send(event, by="child")
+            await self.send(event, side="child")
 
         await self.spawn(child)
 
@@ -204,7 +203,7 @@ class Call:
         async def play() -> None:
             with suppress(Exception):
                 await child()
-            note("child ended", self.number)
+            self.probe.note("child ended", self.number)
 
         running = trio()
         task = running.lowlevel.spawn_system_task(play) if running else asyncio.create_task(play())
@@ -215,7 +214,7 @@ class Call:
 STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
     "receive": Call.receive,
     "send": Call.send,
-    "try": Call.attempt,
+    "try": Call.send,
     "converse": Call.converse,
     "state": Call.keep,
     "wait": lambda _, seconds: sleep(seconds),
@@ -230,61 +229,75 @@ STEPS: dict[str, Callable[..., Awaitable[Any]]] = {
 }
 
 
-async def answer(number: int, scope: Any, receive: Receive, send: Send) -> Any:
-    """Answer a request with what it sees; its path can change the state or hold the request."""
-    name, *words = scope["path"].strip("/").split("/")
-    before, state = state_of(scope), scope.get("state", {})
-    if name == "set":
-        state[words[0]] = words[1]
-    elif name == "append" and words[0] in state:
-        state[words[0]].append(words[1])
-    elif name == "rebind":
-        scope["state"] = {}
-    elif name == "hold":
-        note("holds", number, type=scope["type"])
-        await wait_for_file("release")
-    offered = [id(each) for each in states.values() if each is not None]
-    seen = {"probe": HERE.name, **location(), **before, "offered": offered}
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.accept"})
-        await send({"type": "websocket.send", "text": json.dumps(seen)})
-        return await send({"type": "websocket.close"})
-    body = json.dumps(seen).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    return await send({"type": "http.response.body", "body": body})
+class Probe:
+    """The application; what it notes is in the file of the log."""
+
+    tries: tuple[str, ...] = ("try",)  # verbs after whose exceptions the script goes on
+    data: Callable[[Any], Any] = staticmethod(shape)
+    failure: Callable[[str], Exception] = Failure
+
+    def __init__(self) -> None:
+        self.calls = itertools.count(1)
+        self.states: list[Any] = []  # of each lifespan of this process
+
+    def script(self) -> Any:
+        """Return the steps of a lifespan."""
+        return json.loads(SCRIPT.read_text("utf-8"))
+
+    def note(self, kind: str, call: int, error: BaseException | None = None, **facts: Any) -> None:
+        """Note what has happened in a call, perhaps an exception."""
+        if error is not None:
+            facts = {**facts, "error": type(error).__name__, "text": str(error)[:500]}
+        note(kind, call, **facts)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> Any:
+        """Note a call and how it ended."""
+        number, kind = next(self.calls), scope.get("type")
+        what = {"path": scope["path"]} if kind in REQUESTS else {"event": self.data(scope)}
+        self.note("called", number, type=kind, **what, **state_of(scope))
+        try:
+            value = await self.respond(number, scope, receive, send)
+        except BaseException as error:
+            how = "raised" if isinstance(error, Exception) else "cancelled"
+            self.note(how, number, error, type=kind)
+            raise
+        self.note("returned", number, type=kind)
+        return value
+
+    async def respond(self, number: int, scope: Any, receive: Receive, send: Send) -> Any:
+        """Play the script for a lifespan, answer a request, and raise for another scope."""
+        if scope["type"] in REQUESTS:
+            return await self.answer(number, scope, receive, send)
+        if scope["type"] != "lifespan":
+            raise Failure(f"no {scope['type']!r} here")
+        return await Call(self, number, scope, receive, send).play()
+
+    async def answer(self, number: int, scope: Any, receive: Receive, send: Send) -> Any:
+        """Answer a request with what it sees; its path can change the state or hold the request."""
+        name, *words = scope["path"].strip("/").split("/")
+        before, state = state_of(scope), scope.get("state", {})
+        if name == "set":
+            state[words[0]] = words[1]
+        elif name == "append" and words[0] in state:
+            state[words[0]].append(words[1])
+        elif name == "rebind":
+            scope["state"] = {}
+        elif name == "hold":
+            self.note("holds", number, type=scope["type"])
+            await wait_for_file("release")
+        offered = [id(each) for each in self.states if each is not None]
+        body = json.dumps({"probe": HERE.name, **location(), **before, "offered": offered})
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.accept"})
+            await send({"type": "websocket.send", "text": body})
+            return await send({"type": "websocket.close"})
+        length = b"%d" % len(body)
+        headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        return await send({"type": "http.response.body", "body": body.encode()})
 
 
-async def respond(number: int, scope: Any, receive: Receive, send: Send) -> Any:
-    """Play the script for a lifespan scope, answer a request, and raise for another scope."""
-    kind = scope["type"]
-    if kind in REQUESTS:
-        return await answer(number, scope, receive, send)
-    if kind != "lifespan":
-        raise Failure(f"no {kind!r} here")
-    call = Call(number, scope, receive, send)
-    try:
-        return await call.play()
-    finally:
-        call.over = True
-
-
-async def app(scope: Any, receive: Receive, send: Send) -> Any:
-    """Note each call and how it ended."""
-    number = next(calls)
-    kind = scope.get("type")
-    what = {"path": scope["path"]} if kind in REQUESTS else {"scope": shape(scope)}
-    note("called", number, type=kind, **what, **state_of(scope))
-    try:
-        value = await respond(number, scope, receive, send)
-    except BaseException as error:
-        facts = {"type": kind, "error": type(error).__name__, "text": str(error)[:500]}
-        note("raised" if isinstance(error, Exception) else "cancelled", number, **facts)
-        raise
-    note("returned", number, type=kind)
-    return value
-
-
+app = Probe()
 if SCRIPT.exists():  # a server has imported this
     note("imported", 0)

@@ -1,47 +1,21 @@
-"""What was observed of an application in a case: a log of lines, and what was there at its end.
+"""What was observed of an application in a case: its log, and what was there at its end."""
 
-The server of the suite notes what happens in its calls, and the application that the suite puts
-behind middleware notes what happens there.  What a report says follows from these lines.
-"""
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
+from lifespec.conformance.log import SHUTDOWN, Line, Log, entries
 from lifespec.diagnosis.fact import Error, Fact, Place
 from lifespec.diagnosis.logged import Logged
-from lifespec.testing.trace import Entry, Kind
+from lifespec.testing.trace import Entry
 
-DRAWN = get_args(Kind)  # kinds of lines that the diagram of a sequence shows
-SHUTDOWN = "lifespan.shutdown"
 LONG = 1.0  # seconds from which on a report says how long an answer took
 MOMENTS = {  # what begins with a line of a kind and a type
     ("sent", "lifespan.startup.complete"): "serving",
     ("replied", ""): "serving",
     ("offered", SHUTDOWN): "stopping",
 }
-
-
-class Line(NamedTuple):
-    """What happened: when, by the monotonic clock, its kind, and a type or the name of a class.
-
-    `text` is a message, or the text of an exception.  `why` is a fact that explains it.  `call` is
-    0 for the lifespan, and a number for each request.  `side` is whose line it is.  Of middleware,
-    `value` is an event or a scope as data, `ids` are the identities of the values of the state, or
-    of exceptions, and `state` is that of the state itself, 0 without one.
-    """
-
-    time: float
-    kind: str
-    type: str = ""
-    text: str = ""
-    why: Fact | None = None
-    call: int = 0
-    side: str = "server"
-    value: Any = None
-    ids: Mapping[str, int] = {}
-    state: int = 0
 
 
 class Answer(NamedTuple):
@@ -82,7 +56,7 @@ class Observation:
 
     startup: Answer = NONE
     shutdown: Answer = NONE
-    lines: list[Line] = field(default_factory=list)
+    log: Log = field(default_factory=Log)
     facts: list[Fact] = field(default_factory=list)
     broken: list[Broken] = field(default_factory=list)
     logged: list[Logged] = field(default_factory=list)
@@ -113,9 +87,9 @@ class Observation:
         """The exceptions that were seen, that which a framework had caught first."""
         return [each for each in (self.caught, self.error) if each]
 
-    def of(self, *kinds: str, side: str = "server", call: int = 0) -> list[Line]:
-        """Return the lines of these kinds in a call, at one side."""
-        return [x for x in self.lines if x.kind in kinds and (x.side, x.call) == (side, call)]
+    def of(self, *kinds: str) -> list[Line]:
+        """Return the lines of these kinds about the lifespan, at the side of the server."""
+        return self.log.of(*kinds, side="server", caller=(0, 0))
 
     def known(self, *kinds: str) -> list[Fact]:
         """Return the facts whose kinds begin so."""
@@ -166,7 +140,7 @@ class Observation:
     def moment(self, time: float) -> str:
         """Return in which of its moments a time is: starting, serving, request or stopping."""
         now = "starting"
-        for each in self.lines:
+        for each in self.log:
             if each.time <= time:
                 began = "request" if each.kind == "called" and each.call else ""
                 now = began or MOMENTS.get((each.kind, each.type), now)
@@ -181,13 +155,10 @@ class Observation:
             self.shutdown = Answer(how, "shutdown" if stopping else "serving")
 
     @property
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> tuple[Entry, ...]:
         """The message sequence, with the requests meanwhile."""
-        for each in self.lines:
-            if each.kind in DRAWN and each.side == "server":
-                seconds = round(each.time - self.lines[0].time, 3)
-                detail: Any = each.why or each.text
-                yield Entry(seconds, each.kind, each.type, detail)  # type: ignore[arg-type]
+        lines = [each for each in self.log if each.side == "server"]
+        return entries(lines, lines[0].time if lines else 0.0)
 
 
 class Watch(NamedTuple):
@@ -213,12 +184,6 @@ def plain(value: Any) -> Any:
         return [type(value).__name__, *map(plain, value)]
     is_data = type(value) in (str, bytes, bool, int, float, type(None))
     return value if is_data else f"{type(value).__name__} {id(value)}"
-
-
-def of_state(state: Any) -> dict[str, Any]:
-    """Return which state it is, and which values it has, as parts of a line."""
-    ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
-    return {"state": 0 if state is None else id(state), "ids": ids}
 
 
 def parts_of(error: object, name: str = "") -> Iterator[tuple[str, int]]:

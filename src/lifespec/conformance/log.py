@@ -1,0 +1,89 @@
+"""What happened in a case, as lines: in every role the suite writes them, and judges by them.
+
+As a server it writes what happens in its calls of the application.  As an application, in a server
+or inside of middleware, it writes what happens in the calls that it gets.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, get_args
+
+from lifespec.diagnosis.fact import Fact
+from lifespec.testing.trace import Entry, Kind
+
+DRAWN = get_args(Kind)  # kinds of lines that the diagram of a sequence shows
+REQUESTS = ("http", "websocket")  # the types of scopes of requests
+SHUTDOWN = "lifespan.shutdown"
+
+
+class Line(NamedTuple):
+    """What happened: when, by the monotonic clock, its kind, and the type of an event or a scope.
+
+    `text` is a message, or the text of an exception, and `error` the name of its class.  `why` is a
+    fact that explains it.  `side` is whose line it is: the server's, the application's, or that of
+    a "child", a task that the application has started.  `call` is a number, on the server's side 0
+    for the lifespan.  `step` is where the script was.  `event` is an event or a scope as data, and
+    `path` that of a request.  `state` is the state as data, `state_id` its identity, 0 without one,
+    and `ids` are the identities of its values, or of exceptions.  The last three say where it was.
+    """
+
+    time: float
+    kind: str
+    type: str = ""
+    text: str = ""
+    error: str = ""
+    why: Fact | None = None
+    side: str = "server"
+    call: int = 0
+    step: int = 0
+    event: Any = None
+    path: str = ""
+    state: Any = None
+    state_id: int = 0
+    ids: dict[str, int] = {}  # noqa: RUF012  nobody changes it
+    pid: int = 0
+    thread: int = 0
+    loop: int = 0
+
+    @property
+    def caller(self) -> tuple[int, int]:
+        """The process and the number of its call."""
+        return self.pid, self.call
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The event loop in which it was noted."""
+        return self.pid, self.thread, self.loop
+
+    def entry(self, begin: float) -> Entry:
+        """Return the line as it is drawn in a message sequence that began then."""
+        what = self.error if self.kind == "raised" else f"{self.type or ''} {self.path}".rstrip()
+        refusal = f"{self.error}: {self.text}" if self.kind == "refused" else self.text
+        seconds, detail = round(self.time - begin, 3), self.why or refusal
+        return Entry(seconds, self.kind, what, detail)  # type: ignore[arg-type]
+
+
+class Log(list[Line]):
+    """The lines of a case."""
+
+    def of(
+        self,
+        *kinds: str,
+        type_: str | None = None,
+        side: str | None = None,
+        caller: tuple[int, int] | None = None,
+    ) -> list[Line]:
+        """Return the lines of these kinds; all, or those of a type, a side and a call."""
+        return [
+            each
+            for each in self
+            if each.kind in kinds
+            and type_ in (None, each.type)
+            and side in (None, each.side)
+            and caller in (None, each.caller)
+        ]
+
+
+def entries(lines: Iterable[Line], begin: float) -> tuple[Entry, ...]:
+    """Return the message sequence of these lines, by their time."""
+    drawn = sorted((each for each in lines if each.kind in DRAWN), key=lambda each: each.time)
+    return tuple(each.entry(begin) for each in drawn)
