@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import socket
 import sys
 import tempfile
 import threading
@@ -18,11 +19,12 @@ from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import until
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
-from lifespec.conformance.server import play
+from lifespec.conformance.server import play, process
 from lifespec.conformance.server.check import Target, check, check_server, chosen
 from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
+from loopback import free_port
 from sights import SERVER, line, saw
 
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
@@ -120,6 +122,21 @@ def test_two_workers_are_given_to_the_command(
     monkeypatch.setattr(server_check, "Process", start)
     with pytest.raises(Unchecked, match=f"^{re.escape(' '.join(wanted))}$"):
         target(*command, workers=workers).play(*chosen([case]), threading.Event())
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn", "answered"), [("well-behaved", 2, 3), ("port-in-use", 3, 0)]
+)
+def test_a_case_whose_port_another_program_took_is_played_with_another_port(
+    name: str, drawn: int, answered: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        ports = [taken, free_port()] if name == "well-behaved" else [taken] * drawn
+        monkeypatch.setattr(process, "_free_port", lambda: ports.pop(0))
+        seen = target().play(*chosen([name]), threading.Event())
+    assert ports == []
+    assert len([each for each in seen.answers if each.body]) == answered
 
 
 @pytest.mark.parametrize("name", ["well-behaved", "hangs-at-shutdown"])

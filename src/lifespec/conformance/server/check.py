@@ -27,7 +27,7 @@ from lifespec.conformance.log import REQUESTS, entries
 from lifespec.conformance.report import Report
 from lifespec.conformance.server.judge import AT_CALL, Judge
 from lifespec.conformance.server.play import START, TIMEOUT, Observation, Player
-from lifespec.conformance.server.process import Process
+from lifespec.conformance.server.process import Process, is_free
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
@@ -36,6 +36,7 @@ OnCase = Callable[[str, Sequence[Finding]], object]
 OnWait = Callable[[str, float], object]
 
 AT_ONCE = 5 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
+TRIES = 3  # ports for a case
 TICK = 1.0
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
@@ -70,13 +71,17 @@ class Target:
         return fact("no-workers") if more and not self.takes_workers else None
 
     def play(self, case: Case, cancelled: threading.Event) -> Observation:
-        """Play a case; return what was observed."""
+        """Play a case, again if another program took its port; return what was observed."""
         more = self.workers if case.workers > 1 and "{workers}" not in self.subject else ""
         command = [*self.command, *shlex.split(more)]
         demand = DEMAND.search(" ".join(self.command))
-        seen = Observation(case, self.spec, self.timeout, demand[0] if demand else "")
-        process = Process(command, steps(case.script), case.workers)
-        return Player(process, seen, cancelled).play()
+        for _ in range(TRIES):
+            seen = Observation(case, self.spec, self.timeout, demand[0] if demand else "")
+            process = Process(command, steps(case.script), case.workers)
+            Player(process, seen, cancelled).play()
+            if is_free(process.port):  # what the case has started has ended
+                break
+        return seen
 
 
 def chosen(only: Sequence[str] = (), *, slow: bool = False) -> list[Case]:

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from lifespec.conformance.cases import Action, Case
@@ -76,7 +76,8 @@ class Player:
         seen, process = self.seen, self.process
         with ExitStack() as stack:
             if self.case.meanwhile[0].verb == "occupy":
-                stack.enter_context(socket.create_server(("127.0.0.1", process.port)))
+                with suppress(OSError):  # another program has taken it
+                    stack.enter_context(socket.create_server(("127.0.0.1", process.port)))
             stack.enter_context(process)
             stack.callback(process.client.close)
             seen.last_action = time.monotonic()

@@ -147,10 +147,18 @@ class Process:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def is_free(port: int) -> bool:
+    """Tell whether no program listens on a port, at any address of this machine."""
+    with socket.socket() as listener, contextlib.suppress(OSError):
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections may be closing
+        listener.bind(("", port))
+        return True
+    return False
+
+
 def _free_port() -> int:
     """Return a port on which no program listens, and that no other case of this check uses."""
-    for number in itertools.islice(_next, len(PORTS)):
-        with socket.socket() as listener, contextlib.suppress(OSError):
-            listener.bind(("127.0.0.1", port := PORTS[number % len(PORTS)]))
-            return port
+    numbers = itertools.islice(_next, len(PORTS))
+    for port in filter(is_free, (PORTS[each % len(PORTS)] for each in numbers)):
+        return port
     raise Unchecked(fact("no-port-free"))
