@@ -24,7 +24,13 @@ from lifespec.testing import Running
 
 @cache
 def _small() -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), _prepare)
+
+
+def _prepare() -> None:
+    """Import what each forked process would import again."""
+    for name in "anyio._backends._asyncio", "starlette.applications", "trio":
+        import_module(name)
 
 
 def checked(check: Callable[..., Report], module: str, *keys: Any, **options: Any) -> Report:
@@ -85,7 +91,7 @@ def _tested(folder: str, module: str, name: str, limit: float) -> str:
         process.start()
         theirs.close()
         try:
-            if ours.poll(3 * limit + 5):
+            if ours.poll(2 * limit + 3):
                 said = str(ours.recv())
                 process.join(1)
                 return said

@@ -70,7 +70,7 @@ def children(pid: int, folder: str = "/proc") -> dict[int, str]:
     started = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
     names = {each.pid: f"{each.name} of multiprocessing" for each in [*started]}
     found = {}
-    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+    for name in os.listdir(folder) if os.path.isdir(folder) and not _is_childless(pid) else ():
         try:
             of_pid = name.isdigit() and _parent(f"{folder}/{name}") == pid
             command = _command(f"{folder}/{name}") if of_pid else _HELPERS[0]
@@ -81,6 +81,15 @@ def children(pid: int, folder: str = "/proc") -> dict[int, str]:
             shown = names.get(int(name)) or ("os.fork" if forked else command[:60])
             found[int(name)] = f"{shown} ({name})"
     return found
+
+
+def _is_childless(pid: int) -> bool:
+    """Tell whether it is known without a look at each process that this one has no child."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except (AttributeError, OSError):  # or the machine has no processes
+        return pid == os.getpid()
+    return False
 
 
 def _parent(folder: str) -> int:

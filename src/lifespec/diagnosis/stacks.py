@@ -76,6 +76,7 @@ def name_of(call: Any) -> str:
     return short(getattr(call, "__qualname__", ""))
 
 
+@cache
 def is_installed(file: str) -> bool:
     """Tell whether a file belongs to Python, to an installed package, or is no module."""
     if not file.endswith(".py") or file.startswith(_LIBRARY):  # such as `<string>`, or compiled
@@ -95,9 +96,9 @@ def _is_beside_its_record(file: str) -> bool:
 @cache
 def _is_recorded(folder: str, name: str) -> bool:
     with contextlib.suppress(OSError):  # a zip, or no folder at all
-        for each in os.listdir(folder):
+        for each in [each for each in os.listdir(folder) if each.endswith(".dist-info")]:
             record = os.path.join(folder, each, "RECORD")
-            if each.endswith(".dist-info") and os.path.exists(record):
+            if os.path.exists(record):
                 with open(record, encoding="utf-8") as file:
                     if any(line.startswith((f"{name}/", f"{name},")) for line in file):
                         return True

@@ -38,6 +38,8 @@ from lifespec.words import cut, short_repr
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
+BLOCKS_END = 5.0  # seconds that it may block the event loop then: what is left behind is seen later
+FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # it has no answer to give
 
 
 def play(
@@ -108,7 +110,7 @@ class Call(Answers):
     async def play(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script until the application does not go on."""
         for action in script:
-            self.watch.arm(self.limit)
+            self._arm()
             if not await _STEPS[action.verb](self, action):
                 break
         self.watch.arm(self.limit)
@@ -116,6 +118,11 @@ class Call(Answers):
             await self.until(_REACHED["end"], min(self.limit, GRACE))
         await self._look()
         self.over = True
+
+    def _arm(self) -> None:
+        """Give the event loop its time to be blocked: little after the last answer."""
+        answered = self.cancelled or self.state in FINAL
+        self.watch.arm(min(self.limit, BLOCKS_END) if answered else self.limit)
 
     async def _look(self) -> None:
         """Look at the state and the tasks at the end."""
@@ -285,6 +292,8 @@ class Call(Answers):
             raise SendRefused(why)
         self.note("sent", name, text, event=data)
         self._change()
+        if self.state in FINAL:
+            self._arm()
 
     def _note_actor(self) -> None:
         """Note the module of the innermost application that acts, which may be a framework's."""
@@ -344,7 +353,5 @@ _REACHED: Mapping[str, Callable[[Call], bool]] = {  # by the word after `await`
     "reaction": lambda call: (
         bool(call.seen.ended) or (not call.inbox and (call.acted or call.idle))
     ),
-    "end": lambda call: (
-        bool(call.seen.ended) or (call.idle and call.state in ("refused", "stopped", "failing"))
-    ),
+    "end": lambda call: bool(call.seen.ended) or (call.idle and call.state in FINAL),
 }

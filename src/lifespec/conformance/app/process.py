@@ -160,7 +160,7 @@ def play_all(
 
     Ends all that runs when the parent has gone.
     """
-    job.find()
+    entered.remember(job.find())
     waiting, running = deque(names), list[_Process]()
     try:
         while waiting or running:
@@ -233,6 +233,7 @@ class _Process:
             seen.activity = "starved" if stack and not frames else "blocked"
             started = "serving" if seen.startup.how else "startup"
             seen.awaited = "shutdown" if seen.shutdown_sent else started
+        seen.ended_when_cancelled = bool(seen.ended) or not seen.of("cancelled")
         seen.settle(answer, stopping=seen.shutdown_sent)
 
     def end(self) -> None:
