@@ -277,7 +277,7 @@ def state(tmp_path: Path, said: list[Fact]) -> watch.Watch:
 
 def process_of(state: watch.Watch, pid: int, *events: dict[str, Any]) -> Process:
     """Add a process that has written these events."""
-    found = state.processes[pid] = Process(state.folder / f"{pid}.jsonl")
+    found = state.processes[pid] = Process(state.folder / f"{pid}.seen")
     found.path.touch()
     for each in events:
         found.take({"server": "uvicorn", **each})

@@ -46,9 +46,10 @@ except Exception:
 sys.path[:] = [each for each in sys.path if each != {folder!r}]
 """
 HIDDEN = """\
-import importlib.machinery, importlib.util
-spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
+from importlib.machinery import PathFinder
+spec = PathFinder.find_spec("sitecustomize")
 if spec is not None and spec.loader is not None:  # which this one hides
+    import importlib.util
     sys.modules["sitecustomize"] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 """
@@ -103,7 +104,7 @@ class Watch:
         if now - self.ticked > SUSPENDED:
             self.suspensions.append((now, now - self.ticked))
         self.ticked = now
-        for path in self.folder.glob("*.jsonl"):
+        for path in self.folder.glob("*.seen"):
             self.processes.setdefault(int(path.stem), Process(path)).read()
         for each in self.processes.values():
             if each.pid in self.gone:

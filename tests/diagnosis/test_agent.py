@@ -5,7 +5,6 @@ import asyncio
 import contextlib
 import fcntl
 import importlib
-import json
 import os
 import queue
 import signal
@@ -84,7 +83,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterat
 def lines(agent: Agent, what: str) -> list[dict[str, Any]]:
     """Return the lines of a kind that it has written."""
     text = Path(agent.path).read_text("utf-8").splitlines()
-    return [each for each in map(json.loads, text) if each["what"] == what]
+    return [each for each in map(ast.literal_eval, text) if each["what"] == what]
 
 
 @contextlib.contextmanager
@@ -430,7 +429,7 @@ def test_what_asyncio_wait_waits_for_is_followed() -> None:
         await asyncio.sleep(0.01)
         frames = stacks.branch(task)
         assert [each.f_code.co_name for each in frames].count("for_ever") == 1
-        assert stacks.scope_of(frames) is None  # what is called so is no scope
+        assert stacks.arguments(frames) == {}  # what is called so is no scope
         task.cancel()
 
     asyncio.run(main())

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.routing import Mount, Router
 
-from lifespec.diagnosis import entered
+from lifespec.diagnosis import entered, registered
 from lifespec.diagnosis.fact import Fact, Place
 
 PRELUDE = """\
@@ -53,7 +53,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write and import a module; return what it gives, by name."""
     monkeypatch.chdir(tmp_path)
 
-    def find(source: str) -> dict[str, entered.Registered]:
+    def find(source: str) -> dict[str, registered.Registered]:
         path = tmp_path / "shop.py"
         path.write_text(PRELUDE + source)
         spec = importlib.util.spec_from_file_location("shop_of_test", path)
@@ -62,9 +62,11 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         module = importlib.util.module_from_spec(spec)
         monkeypatch.setitem(sys.modules, "shop_of_test", module)
         spec.loader.exec_module(module)
-        monkeypatch.setattr(entered, "_known", [(object(), [])])  # of another subject
-        monkeypatch.setattr(entered, "own_modules", lambda: [(module, path)])  # without the tests
-        return {each.name: each for each in entered.find(vars(module)["app"])}
+        monkeypatch.setattr(registered, "_known", [(object(), [])])  # of another subject
+        monkeypatch.setattr(
+            registered, "own_modules", lambda: [(module, path)]
+        )  # without the tests
+        return {each.name: each for each in registered.find(vars(module)["app"])}
 
     return find
 
@@ -136,7 +138,7 @@ def test_a_class_that_was_imported_is_no_application(found: Any) -> None:
 def test_one_elsewhere_counts_if_the_subject_holds_it(found: Any, *, holds: bool) -> None:
     assert "second" in found("App(on_startup=[second])")
     subject = [vars(sys.modules["shop_of_test"])["app"]] if holds else []
-    given = [each for each in entered.find(subject) if each.place.file == "shop.py"]
+    given = [each for each in registered.find(subject) if each.place.file == "shop.py"]
     assert bool(given) is holds
 
 
@@ -146,7 +148,7 @@ def test_an_unparsable_file_gives_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     module = ModuleType("broken")
     module.__file__ = str(path)
     monkeypatch.setitem(sys.modules, "broken", module)
-    assert not [each for each in entered.find(None) if "broken" in each.place.file]
+    assert not [each for each in registered.find(None) if "broken" in each.place.file]
 
 
 def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
@@ -158,14 +160,14 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
     namespace: dict[str, Any] = {}
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
-    found = [x for x in entered.find([router, default]) if x.receiver == "Router of mcp"]
+    found = [x for x in registered.find([router, default]) if x.receiver == "Router of mcp"]
     assert [each.place[:3] for each in found] == [("run", "mcp/server.py", 1)]
     assert [each.kind for each in entered.never_entered(found, set())] == ["never-ran"]
     assert [*entered.never_entered(found, {namespace["go"].__code__})] == []  # without `run`
-    assert not [each for each in entered.find(default) if each.receiver == "Router of mcp"]
+    assert not [each for each in registered.find(default) if each.receiver == "Router of mcp"]
     path = "/tools"
     mount = Mount(path, app={"wrapped": router})
-    [given] = [x for x in entered.find([mount]) if x.code is found[0].code]
+    [given] = [x for x in registered.find([mount]) if x.code is found[0].code]
     assert given.receiver == "Router of mcp"  # no line of an author mounts it
     (tmp_path / "shop.py").write_text(
         "Mount('/', a), sub.mount('/tools/', b), Mount(path), mount()"
@@ -175,11 +177,11 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(
         module = ModuleType(name)
         module.__file__ = str(tmp_path / f"{name}.py")
         monkeypatch.setitem(sys.modules, f"{name}_of_mounts", module)
-    [given] = [x for x in entered.find([mount]) if x.code is found[0].code]
+    [given] = [x for x in registered.find([mount]) if x.code is found[0].code]
     assert [each.kind for each in entered.never_entered([given], set())] == ["never-ran-mounted"]
     assert (given.place.function, given.place.line, given.receiver) == ("sub.mount", 1, "mcp")
     monkeypatch.delitem(sys.modules, "starlette.routing")
-    assert not [each for each in entered.find(router) if each.receiver == "Router of mcp"]
+    assert not [each for each in registered.find(router) if each.receiver == "Router of mcp"]
 
 
 def test_code_that_runs_is_noted_in_every_thread() -> None:
@@ -204,7 +206,7 @@ def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
 
     ran, here = entered.Ran(), sys._getframe()
     for each in (pool(1), pool(2), pool(1)):
-        inside: Any = SimpleNamespace(f_locals={"self": each}, f_code=entered._ENTER, f_back=here)
+        inside: Any = SimpleNamespace(f_locals={"self": each}, f_code=registered.ENTER, f_back=here)
         ran.enter(inside, "call", None)
         ran.enter(inside, "return", {"pool": 1})
         del each.args  # as it does first of all
@@ -215,7 +217,7 @@ def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
     assert [value for _, value in ran.values] == [{"pool": 1}] * 3
     assert entered._runs(here)
     code = pool(1).gen.ag_code
-    given = entered.Registered(
+    given = registered.Registered(
         "pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True
     )
     assert [each.kind for each in ran.twice([given])] == ["entered-twice"]

@@ -25,7 +25,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def process(tmp_path: Path, *lines: dict[str, Any], look: dict[str, Any] | None = None) -> Process:
     """Return a process of uvicorn that has written these lines, at the second 1, and a look."""
-    path = tmp_path / "7.jsonl"
+    path = tmp_path / "7.seen"
     path.touch()
     found = Process(path)
     for each in lines:
@@ -196,7 +196,7 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
     found = process(tmp_path, CALLED, look={"lifespans": [CALL]})
     silent = [each.kind for each in causes(found, lambda _: 9.0, 3.0)]
     assert silent == ["silent"]
-    other = Process(tmp_path / "1.jsonl")  # an agent that has become another user, and cannot write
+    other = Process(tmp_path / "1.seen")  # an agent that has become another user, and cannot write
     other.path.touch()
     if os.geteuid() == 0:
         os.chown(other.path, 1, 1)

@@ -114,8 +114,8 @@ def test_a_cause_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     tried = program + "app = Starlette(lifespan=life)\n", "Take a sample"
     change("tests/conformance/causes.py", start, f'{start}    "advise-sample": {tried!r},\n')
-    row = '    Row("", "advise-port"'
-    sample = '    Row("", "advise-sample", ["no sample"]),\n'
+    row = '    Row((), "advise-port"'
+    sample = '    Row((), "advise-sample", ["no sample"]),\n'
     change("src/lifespec/diagnosis/advice.py", row, sample + row)
     sentences = "src/lifespec/conformance/data/sentences.toml"
     change(sentences, "\nadvise-port", '\nadvise-sample = "Take a sample."\nadvise-port')

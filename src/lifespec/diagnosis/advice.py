@@ -4,83 +4,84 @@ Each row was tried: tests/conformance/causes.py has a program with the fault, an
 which it has none.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Error, Fact
 
 
 class Row(NamedTuple):
-    """What to change where one of these was found: a kind of fact, with a phase or a server.
+    """What to change where one of these was found: a kind of fact, or whose application it is.
 
-    With `words`, only for an exception whose text has one of them, or that is of a class of such a
-    name.  `own` says whether a line of the author's has to have raised it.
+    With `where`, only in that phase or on that server.  With `words`, only for an exception whose
+    text has one of them, or that is of a class of such a name.  `own` says whether a line of the
+    author's has to have raised it.
     """
 
-    found: str
+    found: Collection[str]
     change: str
-    words: Sequence[str] = ()
+    words: Collection[str] = ()
     own: bool | None = None
+    where: str = ""
 
 
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
 MISSES = [f"KeyError: '{each}'" for each in KEYS]
+DOING = ("doing-running", "doing-late", "doing-not-received")
 MANAGER = "asynchronous context manager protocol"
 # for each exception the first row that fits, and for each fact the first one
 ROWS = (
     # a framework cannot use the lifespan that it was given
-    Row("", "advise-no-call", [f"'function' object does not support the {MANAGER}"], own=False),
-    Row("", "advise-decorator", [MANAGER, "attribute '__aenter__'", "is not an async"], own=False),
-    Row("", "advise-one-argument", ["takes 0 positional arguments but 1 was given"], own=False),
-    Row("", "advise-no-lifespan", ["can only handle ASGI/HTTP connections"], own=False),
-    Row("", "advise-no-lifespan", ["No application configured for scope type"], own=False),
-    Row("", "advise-mapping", ["dictionary update sequence", "object is not iterable"], own=False),
+    Row((), "advise-no-call", [f"'function' object does not support the {MANAGER}"], own=False),
+    Row((), "advise-decorator", [MANAGER, "attribute '__aenter__'", "is not an async"], own=False),
+    Row((), "advise-one-argument", ["takes 0 positional arguments but 1 was given"], own=False),
+    Row((), "advise-no-lifespan", ["can only handle ASGI/HTTP connections"], own=False),
+    Row((), "advise-no-lifespan", ["No application configured for scope type"], own=False),
+    Row((), "advise-mapping", ["dictionary update sequence", "object is not iterable"], own=False),
     # an exception of the author's code
-    Row("", "advise-cancel-scope", ["to exit cancel scope", "to exit a cancel scope"]),
-    Row("", "advise-other-loop", ["different loop", "different event loop", "loop is closed"]),
-    Row("", "advise-no-loop", ["no running event loop"]),
-    Row("", "advise-await", ["cannot be called from a running event loop"]),
-    Row("", "advise-await", ["event loop is already running"]),
-    Row("", "advise-middleware-late", ["Cannot add middleware after"]),
-    Row("", "advise-yield-once", ["didn't yield", "didn't stop"]),
-    Row("", "advise-port", ["ddress already in use"]),
-    Row("", "advise-service", ["Connect call failed", "Connection refused", "ConnectionError"]),
-    Row("", "advise-service", ["Name or service not known", "gaierror", "ConnectError"]),
-    Row("", "advise-service", ["TimeoutError", "OperationalError", "ServerSelectionTimeout"]),
-    Row("", "advise-service", ["NoBrokersAvailable", "KafkaConnection"]),
-    Row("", "advise-cancelled", ["CancelledError"]),
-    Row("", "advise-missing-module", ["ModuleNotFoundError"]),
-    Row("", "advise-hooks-gone", ["argument 'on_startup'", "argument 'on_shutdown'"]),
-    Row("", "advise-hooks-gone", ["attribute 'on_event'", "attribute 'add_event_handler'"]),
-    Row("", "advise-depends", ["'Depends' object"]),
+    Row((), "advise-cancel-scope", ["to exit cancel scope", "to exit a cancel scope"]),
+    Row((), "advise-other-loop", ["different loop", "different event loop", "loop is closed"]),
+    Row((), "advise-no-loop", ["no running event loop"]),
+    Row((), "advise-await", ["cannot be called from a running event loop"]),
+    Row((), "advise-await", ["event loop is already running"]),
+    Row((), "advise-middleware-late", ["Cannot add middleware after"]),
+    Row((), "advise-yield-once", ["didn't yield", "didn't stop"]),
+    Row((), "advise-port", ["ddress already in use"]),
+    Row((), "advise-service", ["Connect call failed", "Connection refused", "ConnectionError"]),
+    Row((), "advise-service", ["Name or service not known", "gaierror", "ConnectError"]),
+    Row((), "advise-service", ["TimeoutError", "OperationalError", "ServerSelectionTimeout"]),
+    Row((), "advise-service", ["NoBrokersAvailable", "KafkaConnection"]),
+    Row((), "advise-cancelled", ["CancelledError"]),
+    Row((), "advise-missing-module", ["ModuleNotFoundError"]),
+    Row((), "advise-hooks-gone", ["argument 'on_startup'", "argument 'on_shutdown'"]),
+    Row((), "advise-hooks-gone", ["attribute 'on_event'", "attribute 'add_event_handler'"]),
+    Row((), "advise-depends", ["'Depends' object"]),
     # how the application answers, or what it does instead
-    Row("inner", "advise-scope", MISSES),
-    Row("inner", "advise-any-scope"),
-    Row("raised-on-scope, watch-unsupported", "advise-scope", MISSES, own=True),
-    Row("raised-on-scope, watch-unsupported", "advise-any-scope", own=True),
-    Row("raised-on-scope, returned-on-scope", "advise-find-lifespan"),
-    Row("watch-unsupported", "advise-no-lifespan"),
-    Row("raised-late, watch-raised", "advise-send-failed"),
-    Row("returned-late", "advise-answer"),
-    Row("returned-early", "advise-wait"),
-    Row("failed-early, raised-early, watch-crashed", "advise-crash"),
-    Row("doing-blocked", "advise-blocked"),
-    Row("doing-idle", "advise-silent"),
-    Row("doing-running startup, doing-late startup", "advise-startup"),
-    Row("doing-not-received startup", "advise-startup"),
-    Row("doing-running shutdown, doing-late shutdown", "advise-clean-up"),
-    Row("doing-not-received shutdown", "advise-clean-up"),
+    Row(["inner"], "advise-scope", MISSES),
+    Row(["inner"], "advise-any-scope"),
+    Row(["raised-on-scope", "watch-unsupported"], "advise-scope", MISSES, own=True),
+    Row(["raised-on-scope", "watch-unsupported"], "advise-any-scope", own=True),
+    Row(["raised-on-scope", "returned-on-scope"], "advise-find-lifespan"),
+    Row(["watch-unsupported"], "advise-no-lifespan"),
+    Row(["raised-late", "watch-raised"], "advise-send-failed"),
+    Row(["returned-late"], "advise-answer"),
+    Row(["returned-early"], "advise-wait"),
+    Row(["failed-early", "raised-early", "watch-crashed"], "advise-crash"),
+    Row(["doing-blocked"], "advise-blocked"),
+    Row(["doing-idle"], "advise-silent"),
+    Row(DOING, "advise-startup", where="startup"),
+    Row(DOING, "advise-clean-up", where="shutdown"),
     # what else was found
-    Row("lingers, watch-thread, watch-child", "advise-close"),
-    Row("died, died-stopping, watch-died", "advise-died"),
-    Row("handler-ignored", "advise-handler-ignored"),
-    Row("never-ran, never-ran-mounted", "advise-never-ran"),
-    Row("watch-requests uvicorn", "advise-limit-uvicorn"),
-    Row("watch-requests granian", "advise-limit-granian"),
-    Row("watch-importing, watch-never, watch-failed, watch-failed-again", "see-troubleshooting"),
-    Row("watch-not-stopped", "see-troubleshooting"),
-    Row("watch-requests, watch-silent, watch-signal-lost, signal-taken", "see-hang"),
-    Row("watch-cut-off, watch-startup-cut-off, watch-left-out", "see-hang"),
+    Row(["lingers", "watch-thread", "watch-child"], "advise-close"),
+    Row(["died", "died-stopping", "watch-died"], "advise-died"),
+    Row(["handler-ignored"], "advise-handler-ignored"),
+    Row(["never-ran", "never-ran-mounted"], "advise-never-ran"),
+    Row(["watch-requests"], "advise-limit-uvicorn", where="uvicorn"),
+    Row(["watch-requests"], "advise-limit-granian", where="granian"),
+    Row(["watch-importing", "watch-never", "watch-not-stopped"], "see-troubleshooting"),
+    Row(["watch-failed", "watch-failed-again"], "see-troubleshooting"),
+    Row(["watch-requests", "watch-silent", "watch-signal-lost", "signal-taken"], "see-hang"),
+    Row(["watch-cut-off", "watch-startup-cut-off", "watch-left-out"], "see-hang"),
 )
 
 
@@ -95,11 +96,8 @@ def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
     `where` is the phase, and the name of a server.
     """
     known = {*where, *_kinds(found)}
-    for row in ROWS:
-        words = (each.split() for each in row.found.split(", ") if each)
-        if any(map(known.issuperset, words)) and fits(row, error):
-            return Fact(row.change)
-    return None
+    rows = (each for each in ROWS if known & {*each.found} and each.where in ("", *where))
+    return next((Fact(each.change) for each in rows if fits(each, error)), None)
 
 
 def fits(row: Row, error: Error | None) -> bool:

@@ -3,7 +3,7 @@
 `lifespec watch` puts this and what it imports into a folder, and begins here from a
 `sitecustomize`, so that workers, reloaded children and forks have it, too.  A thread looks ten
 times a second while startup or shutdown lasts, and else once a second.  Each process has a file,
-with a line of JSON for each event and for each look that differs from the one before; its time of
+with a line of Python for each event and for each look that differs from the one before; its time of
 modification says when the thread last ran.  Self-contained, for Python 3.9 and newer.
 
 What goes wrong here is nobody's trouble but ours: it is left out, and the server goes on.
@@ -14,19 +14,20 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
-import json
 import os
-import signal
 import sys
-import threading
 import time
 import weakref
+from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
 from _thread import get_ident, start_new_thread
 from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
-from typing import Any
 
 from . import alive, hooks, stacks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from typing import Any
 
 TICK = 0.1  # seconds between two looks
 REST = 1.0  # while a server serves
@@ -48,8 +49,8 @@ class Agent:
 
     def begin(self) -> None:
         """Begin, perhaps anew: in a process that was forked."""
-        self.pid = os.getpid()
-        self.path = os.path.join(self.folder, f"{self.pid}.jsonl")
+        self.pid, self.thread = os.getpid(), get_ident()  # the main one
+        self.path = os.path.join(self.folder, f"{self.pid}.seen")
         self.lifespans: list[hooks.Lifespan] = []
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
         self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
@@ -98,10 +99,10 @@ class Agent:
     def note(self, what: str, **more: Any) -> None:
         """Write a line; a full disk is no reason to stop a server."""
         with contextlib.suppress(Exception):
-            text = json.dumps({"what": what, "time": time.time(), **more}, default=repr) + "\n"
+            text = repr({"what": what, "time": time.time(), **more}) + "\n"
             file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             try:
-                os.write(file, text.encode("utf-8", "backslashreplace"))
+                os.write(file, text.encode())
             finally:
                 os.close(file)
 
@@ -152,7 +153,7 @@ class Agent:
         }
         if loops:
             return found
-        main = stacks.of_thread(frames.get(threading.main_thread().ident or 0))
+        main = stacks.of_thread(frames.get(self.thread))
         found["importing"], found["main"] = importing(main), self.lines(main)
         if found["main"] != self.main[0]:
             self.main = found["main"], now
@@ -161,7 +162,7 @@ class Agent:
             found["threads"] = [
                 [alive.name_of(each), self.lines(stacks.of_thread(frames.get(each.ident)))]
                 for each in alive.threads()
-                if each is not threading.main_thread() and alive.holds(each)
+                if each.ident != self.thread and alive.holds(each)
             ]
             found["children"] = sorted(alive.children(self.pid).values())
         return found
@@ -170,7 +171,7 @@ class Agent:
         """Return the author's own handlers of the signals that end a server."""
         found = {}
         for name, number in _SIGNALS.items():
-            handlers: list[Any] = [signal.getsignal(number)]
+            handlers: list[Any] = [getsignal(number)]
             for loop in loops:
                 handle = getattr(loop, "_signal_handlers", {}).get(number)
                 handlers.append(getattr(handle, "_callback", None))
@@ -229,9 +230,10 @@ class Agent:
         untracked = untracked_calls() if self.is_stopping else []  # it looks at every object
         calls += [(stacks.awaited(each), None) for each in untracked]
         for frames, since in calls:
-            scope = stacks.scope_of(frames)
+            given = stacks.arguments(frames)
+            scope = given.get("scope")
             if scope is not None and scope["type"] == "lifespan":
-                asks = any(each.f_code.co_name.endswith("receive") for each in frames)
+                asks = stacks.runs(frames, given.get("receive"))
                 others.append(
                     {"over": False, "runs": False, "asks": asks, "lines": self.lines(frames)}
                 )

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from _thread import get_ident
-from typing import Any
 
 from . import stacks
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from typing import Any
+
 # in the commands of processes of Python's
 _HELPERS = ("from multiprocessing.resource_tracker imp", "from multiprocessing.forkserver imp")
-_WAITING = (threading.__file__, os.path.join(os.path.dirname(os.__file__), "queue.py"))
+_WAITING = [os.path.join(os.path.dirname(os.__file__), f"{x}.py") for x in ("threading", "queue")]
 # where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
 _IDLE = (
     ("concurrent/futures/thread.py", "_worker", False),
@@ -34,7 +36,7 @@ _RUNS = (
 
 def threads() -> list[Any]:
     """Return the threads of Python, without a lock that one of them may hold."""
-    return [*getattr(threading, "_active", {}).values()]
+    return [*getattr(sys.modules.get("threading"), "_active", {}).values()]
 
 
 def holds(thread: Any) -> bool:

@@ -1,10 +1,12 @@
 """Whose code is it: the author's, a library's or lifespec's; and where an exception came from."""
 
 import importlib.util
+import re
 import sys
 import traceback
 from collections.abc import Iterable
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
@@ -13,6 +15,7 @@ from lifespec.diagnosis.fact import Error, Place
 from lifespec.diagnosis.stacks import (
     Line,
     chain,
+    is_loop,
     is_ours,
     is_own,
     line,
@@ -21,6 +24,10 @@ from lifespec.diagnosis.stacks import (
     serve,
     text_of,
 )
+
+_STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
+_FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
+_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
 
 def own_package(name: str) -> None:
@@ -66,6 +73,19 @@ def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
     while found and is_ours(found.tb_frame.f_code.co_filename):
         found = found.tb_next
     return found or traceback
+
+
+def dumped(text: str) -> list[Line]:
+    """Return the frames of the main thread, as faulthandler wrote them, the outermost first.
+
+    Those that a frame of lifespec has called.  Frames of an event loop that waits are left out:
+    without any other nothing blocks it.
+    """
+    main = _STACKS.split(text)[-1].partition("\n\n")[0]
+    main = _ESCAPE.sub(lambda match: chr(int(match[match.lastindex or 0], 16)), main)
+    frames = takewhile(lambda each: not is_ours(each[0]), _FRAME.findall(main))
+    lines = [Line(file, int(number), name) for file, number, name in frames if not is_loop(file)]
+    return lines[::-1]
 
 
 # ---- exceptions --------------------------------------------------------------------------------

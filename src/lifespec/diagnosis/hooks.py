@@ -11,26 +11,17 @@ import functools
 import sys
 import weakref
 from _thread import get_ident
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections import namedtuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from collections.abc import Callable
+    from typing import Any
 
 _COROUTINE = 0x80  # the flag of its code
-
-
-class Server(NamedTuple):
-    """A class of a server that carries out a lifespan, and its methods.
-
-    That which calls the application, those that it is given, and that which begins shutdown.
-    """
-
-    name: str
-    kind: str
-    call: str
-    receive: str
-    send: str
-    stop: str
-
-
+# a class of a server that carries out a lifespan, and its methods: that which calls the
+# application, those that it is given, and that which begins shutdown
+Server = namedtuple("Server", ("name", "kind", "call", "receive", "send", "stop"))
 # by module
 SERVERS = {
     "uvicorn.lifespan.on": Server("uvicorn", "LifespanOn", "main", "receive", "send", "shutdown"),
@@ -123,8 +114,8 @@ def hook(module: Any, agent: Any) -> None:
     def sent(this: Any, _: Any, message: Any, *__: Any) -> None:
         if this in calls:  # and was not called before it was watched
             calls[this].is_answered = True
-        error = agent.error(sys.exc_info()[1])
-        agent.note("sent", type=message["type"], text=str(message.get("message", "")), error=error)
+        text, error = str(message.get("message", "")), agent.error(sys.exc_info()[1])
+        agent.note("sent", type=str(message["type"]), text=text, error=error)
 
     def stopped(*_: Any) -> None:
         agent.is_stopping = True

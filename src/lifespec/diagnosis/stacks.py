@@ -8,12 +8,15 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import re
 import sys
-from collections.abc import Iterator
+from collections import namedtuple
 from functools import cache
-from itertools import groupby, takewhile
-from typing import Any, NamedTuple
+from itertools import groupby
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from collections.abc import Iterator
+    from typing import Any
 
 # by the name of its frame: what this call awaits
 _CALLS = {"cr_frame": "cr_await", "gi_frame": "gi_yieldfrom", "ag_frame": "ag_await"}
@@ -23,23 +26,14 @@ _INSTALLED = ("site-packages", "dist-packages")
 _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop waits
 _GROUPS = {"TaskGroup", "Nursery"}  # classes of asyncio, anyio, hypercorn and trio
 _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
-_STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
-_FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
 _LONGEST = 2000  # characters of an exception's text
-_ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")  # faulthandler's
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 # what is served or checked, its folder or its file: its author's code, even if it is installed
 served: list[str] = []
 
-
-class Line(NamedTuple):
-    """A line of code that a call has come to."""
-
-    file: str
-    line: int
-    function: str
+Line = namedtuple("Line", ("file", "line", "function"))  # of code, that a call has come to
 
 
 def line(frame: Any, number: int = 0) -> Line:
@@ -185,14 +179,20 @@ def own_lines(frames: list[Any]) -> list[Line]:
     return [line(each) for each in frames if is_own(each.f_code.co_filename)]
 
 
-def scope_of(frames: list[Any]) -> dict[str, Any] | None:
-    """Return the scope that the outermost application among frames was called with, or None."""
+def arguments(frames: list[Any]) -> Any:
+    """Return what the outermost application among frames was called with, {} if there is none."""
     for frame in frames:
         if _ARGUMENTS.issubset(frame.f_code.co_varnames):
             scope = frame.f_locals.get("scope")
             if isinstance(scope, dict) and isinstance(scope.get("type"), str):
-                return scope
-    return None
+                return frame.f_locals
+    return {}
+
+
+def runs(frames: list[Any], function: Any) -> bool:
+    """Tell whether a function, or what a partial calls, is among frames."""
+    code = getattr(getattr(function, "func", function), "__code__", None)
+    return any(each.f_code is code for each in frames)
 
 
 def is_loop(file: str) -> bool:
@@ -205,19 +205,6 @@ def is_idle(frames: list[Any]) -> bool:
     """Tell whether the frames of a thread are those of an event loop that waits for an event."""
     last = frames[-1].f_code
     return is_loop(last.co_filename) and last.co_name in ("select", "poll", "_run_once")
-
-
-def of_dump(text: str, until: str) -> list[Line]:
-    """Return the frames of the main thread, as faulthandler wrote them, the outermost first.
-
-    Those that a frame of `until`, the beginning of a path, has called.  Frames of an event loop
-    that waits are left out: without any other nothing blocks it.
-    """
-    main = _STACKS.split(text)[-1].partition("\n\n")[0]
-    main = _ESCAPE.sub(lambda match: chr(int(match[match.lastindex or 0], 16)), main)
-    frames = takewhile(lambda each: not each[0].startswith(until), _FRAME.findall(main))
-    lines = [Line(file, int(number), name) for file, number, name in frames if not is_loop(file)]
-    return lines[::-1]
 
 
 def threads() -> dict[int, Any]:

@@ -1,7 +1,7 @@
 """A watched process, as its agent has written it down: what it is at, and what has happened."""
 
-import json
 import time
+from ast import literal_eval
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class Process:
             whole, newline, _ = file.read().rpartition(b"\n")
             self.size += len(whole + newline)
             for line in whole.splitlines():
-                self.take(json.loads(line))
+                self.take(literal_eval(line.decode()))
 
     def take(self, line: dict[str, Any]) -> None:
         """Take in a line."""

@@ -17,7 +17,7 @@ from lifespec.diagnosis import advice, origins, waits
 from lifespec.diagnosis.author import described, place, without_lifespec
 from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import logging_errors
-from lifespec.diagnosis.stacks import line
+from lifespec.diagnosis.stacks import line, runs
 from lifespec.server import (
     Lifespan,
     LifespanFailed,
@@ -25,7 +25,7 @@ from lifespec.server import (
     ShutdownFailed,
     StartupFailed,
 )
-from lifespec.testing.trace import Conversation, record, sequence
+from lifespec.testing.trace import Conversation, record, recorded_receive, sequence
 from lifespec.validate import Violation, validator
 
 Application = Callable[[Any, Any, Any], Awaitable[object]]
@@ -214,9 +214,9 @@ class Running:
 
 def _doing(cause: BaseException | None) -> Fact:
     """Return what an application did when its time was over, by how its cancellation passed."""
-    frames = [*traceback.walk_tb(cause.__traceback__)] if cause else []
-    asks = any(frame.f_code.co_name == "recorded_receive" for frame, _line in frames)
-    at = place([line(*each) for each in frames])
+    trace = [*traceback.walk_tb(cause.__traceback__)] if cause else []
+    at = place([line(*each) for each in trace])
+    asks = runs([frame for frame, _line in trace], recorded_receive)
     doing = Fact("doing-idle" if asks else "doing-running")
     return fact("doing-at", what=doing, place=at.fact()) if at else doing
 

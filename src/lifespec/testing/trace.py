@@ -90,8 +90,8 @@ class Recorder:
         with _ending(conversation):
             outcome = self.app(
                 scope,
-                _recording_receive(conversation, receive),
-                _recording_send(conversation, send),
+                functools.partial(recorded_receive, conversation, receive),
+                functools.partial(_recorded_send, conversation, send),
             )
         if inspect.isawaitable(outcome):
             return _awaited(conversation, outcome)
@@ -125,33 +125,28 @@ async def _awaited(conversation: Conversation, call: Awaitable[object]) -> objec
     return value
 
 
-def _recording_receive(conversation: Conversation, receive: Any) -> Callable[[], Awaitable[Any]]:
-    async def recorded_receive() -> Any:
-        __tracebackhide__ = True
-        event = await receive()
-        conversation.note("received", *_described(event))
-        return event
-
-    return recorded_receive
+async def recorded_receive(conversation: Conversation, receive: Any) -> Any:
+    """Receive an event, and note it."""
+    __tracebackhide__ = True
+    event = await receive()
+    conversation.note("received", *_described(event))
+    return event
 
 
-def _recording_send(conversation: Conversation, send: Any) -> Callable[[Any], Awaitable[Any]]:
-    async def recorded_send(event: Any) -> Any:
-        __tracebackhide__ = True
-        type_, detail = _described(event)  # now: the server may change it
-        if type_.endswith(".failed"):
-            conversation.caught = sys.exc_info()[1]
-        if _is_being_cancelled():  # the cancellation stands before what is sent because of it
-            conversation.note_cancellation()
-        try:
-            value = await send(event)
-        except Exception as error:
-            conversation.note("refused", type_, str(error))
-            raise
-        conversation.note("sent", type_, detail)
-        return value
-
-    return recorded_send
+async def _recorded_send(conversation: Conversation, send: Any, event: Any) -> Any:
+    __tracebackhide__ = True
+    type_, detail = _described(event)  # now: the server may change it
+    if type_.endswith(".failed"):
+        conversation.caught = sys.exc_info()[1]
+    if _is_being_cancelled():  # the cancellation stands before what is sent because of it
+        conversation.note_cancellation()
+    try:
+        value = await send(event)
+    except Exception as error:
+        conversation.note("refused", type_, str(error))
+        raise
+    conversation.note("sent", type_, detail)
+    return value
 
 
 def _is_being_cancelled() -> bool:

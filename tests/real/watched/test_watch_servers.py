@@ -224,7 +224,7 @@ def test_a_process_that_runs_already(trouble: str, tmp_path: Path) -> None:
         command = [sys.executable, "attached.py", str(server.process.pid)]
         with Program(command, HERE, TMPDIR=str(tmp_path), **environment) as program:
             if trouble != "startup-waits":
-                while not any('"asks": true' in x.read_text() for x in tmp_path.glob("*/*.jsonl")):
+                while not any("'asks': True" in x.read_text() for x in tmp_path.glob("*/*.seen")):
                     time.sleep(0.05)  # until it has looked
                 server.process.send_signal(signal.SIGTERM)
             if trouble != "none":

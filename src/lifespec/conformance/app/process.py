@@ -31,7 +31,7 @@ from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory
-from lifespec.diagnosis import author, cut_off, entered, origins, stacks, waits
+from lifespec.diagnosis import author, cut_off, entered, origins, registered, waits
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
@@ -84,7 +84,7 @@ class Host:
         if not stack:
             return fact("import-ended", how=_status(self.process.wait(ENDING)))
         what = fact("import-hangs", limit=self.job.limit)
-        place = author.place(stacks.of_dump(stack, stacks.OURS))
+        place = author.place(author.dumped(stack))
         return fact("at-place", what=what, place=place.fact()) if place else what
 
     def play(
@@ -123,7 +123,7 @@ def main(number: int) -> None:
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            entered.remember(job.find())
+            registered.remember(job.find())
         except NotFound as error:
             why = error.fact
     connection.send(why)
@@ -160,7 +160,7 @@ def play_all(
 
     Ends all that runs when the parent has gone.
     """
-    entered.remember(job.find())
+    registered.remember(job.find())
     waiting, running = deque(names), list[_Process]()
     try:
         while waiting or running:
@@ -228,7 +228,7 @@ class _Process:
             seen.exited, answer = _status(code), "exited"
             seen.ended = seen.ended or answer
         else:
-            frames, answer = stacks.of_dump(stack, stacks.OURS), "hung"
+            frames, answer = author.dumped(stack), "hung"
             seen.stack = tuple(author.places(frames))
             seen.activity = "starved" if stack and not frames else "blocked"
             started = "serving" if seen.startup.how else "startup"
@@ -299,7 +299,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     with origins.noting_starts():  # where it was not imported before this process was made
         subject = job.find()
     imported = {*threading.enumerate()}
-    found, ran = entered.find(subject) if looks else [], entered.Ran()
+    found, ran = registered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_warnings(logged), origins.noting_starts():
         if looks:
