@@ -266,7 +266,7 @@ def _printed_by_process(block: Block) -> str:
     """Return what a block prints in a process of its own."""
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
     files, variables = [*block.files], dict[str, str]()
-    command: tuple[str, ...] = sys.executable, "example.py"
+    command: tuple[str, ...] = ("example.py",)
     if block.language == "sh":
         files.append(("commands.sh", block.source))
         command, variables = SHELL, {"PYTHON": sys.executable, "UVICORN_PORT": "0"}

@@ -3,9 +3,9 @@
 import asyncio
 import atexit
 import io
+import json
 import logging
 import os
-import runpy
 import shutil
 import signal
 import subprocess
@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
 from functools import lru_cache
 from pathlib import Path
+from select import select
 from types import ModuleType
 from typing import IO, Any, NamedTuple
 from unittest.mock import patch
@@ -35,10 +36,16 @@ LOUD = (
     *("TTY_COMPATIBLE", "TTY_INTERACTIVE", "LINES", "CI"),
 )
 NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process that runs the pages
-# what a command has imported before it is forked, and what is imported anew: pytest would warn of
-# a plugin that it finds
-IMPORTED = ["lifespec.cli", "lifespec.testing", "pytest", "_pytest.pytester", "coverage"]
-ANEW = {"pytest": "lifespec"}
+# What a process runs before programs are forked from it. pytest has to import its plugins itself.
+BEFORE = {
+    "pytest": """if True:
+        import pytest, tempfile
+        with tempfile.TemporaryDirectory() as folder:
+            pytest.main(["-q", "-W", "ignore", folder])
+        import httpx, lifespec.testing, starlette.testclient""",
+    "lifespec": "import lifespec.arguments, lifespec.commands, lifespec.conformance.app.check",
+    "": "import fastapi, httpx, lifespec.testing, starlette.testclient, uvicorn.main",
+}
 PROBES = {  # what a program is tried with, and what is lacking if that fails
     "perl": (["perl", "-MFuture::AsyncAwait", "-e", "1"], "Future::AsyncAwait of perl"),
     "unshare": (["unshare", "--pid", "--fork", "--mount-proc", "true"], "a right to use unshare"),
@@ -194,8 +201,8 @@ def run_process(
 ) -> Process:
     """Run a command in a folder of its own, beside these files.
 
-    One that is no path is a module of Python: it is forked from a process that has imported much.
-    Nothing that a command started outlives it.
+    One that is no path is a file or a module of Python, which is forked from a process that has
+    imported much. Nothing that a command started outlives it.
     """
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -204,27 +211,43 @@ def run_process(
     ):
         for name, text in files:
             Path(folder, name).write_text(text, encoding="utf-8")
-        given, forked = _variables() | variables, "/" not in command[0]
-        process: Any
-        if forked:
-            parts = command, folder, given, out.name, err.name
-            process = _forks().Process(target=_run_module, args=parts)
-            process.start()
+        given = _variables() | variables
+        if "/" in command[0]:
+            status = _started(seconds, command, out, err, cwd=folder, env=given)
         else:
-            ends: Any = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
-            process = subprocess.Popen(
-                command, cwd=folder, env=given, start_new_session=True, **ends
-            )
-        wait = process.join if forked else process.wait
-        try:
-            with suppress(subprocess.TimeoutExpired):
-                wait(seconds)
-            status = process.exitcode if forked else process.returncode
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            wait()
+            status = _forked(seconds, command, folder, given, out.name, err.name)
         return Process(status, _text(out), _text(err))
+
+
+def _started(
+    seconds: float, command: Sequence[str], out: IO[bytes], err: IO[bytes], **options: Any
+) -> int | None:
+    ends: Any = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
+    process = subprocess.Popen(command, start_new_session=True, **ends, **options)
+    try:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+        return process.returncode
+    finally:
+        _end(process.pid)
+        process.wait()
+
+
+def _forked(seconds: float, command: Sequence[str], *arguments: object) -> int | None:
+    server = _forks(BEFORE.get(command[0], BEFORE[""]))
+    server.stdin.write(f"{json.dumps([command, *arguments])}\n".encode())
+    pid = int(server.stdout.readline())
+    try:
+        ended = select([server.stdout], [], [], seconds)[0]
+    finally:
+        _end(pid)
+        status = int(server.stdout.readline())
+    return status if ended else None
+
+
+def _end(group: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def _variables() -> dict[str, str]:
@@ -235,36 +258,14 @@ def _variables() -> dict[str, str]:
 
 
 @lru_cache
-def _forks() -> Any:
-    """Start the process from which commands are forked."""
-    from multiprocessing import forkserver, get_context  # noqa: PLC0415  no browser has it
-
-    context: Any = get_context("forkserver")
-    context.set_forkserver_preload(IMPORTED)
-    with patch.dict(os.environ, _variables(), clear=True):
-        forkserver.ensure_running()
-    # it is waited for, so that its time counts as ours
-    atexit.register(vars(forkserver)["_forkserver"]._stop)  # noqa: SLF001
-    return context
-
-
-def _run_module(words: list[str], folder: str, variables: dict[str, str], *outputs: str) -> None:
-    """Run a module as `python -m` does, in a process that was forked for it."""
-    os.setsid()
-    os.chdir(folder)
-    for number, name in enumerate(outputs, 1):
-        os.dup2(os.open(name, os.O_WRONLY | os.O_APPEND), number)
-    os.environ.clear()
-    os.environ.update(variables)
-    for name in [each for each in sys.modules if each.split(".")[0] == ANEW.get(words[0])]:
-        del sys.modules[name]
-    ours = [str(Path(__file__).parents[3] / name) for name in ("docs", "tests")]
-    installed = [path for path in sys.path if path and not path.startswith(tuple(ours))]
-    sys.argv, sys.path[:] = [*words], [folder, *installed]
-    try:
-        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
-    finally:
-        atexit._run_exitfuncs()  # noqa: SLF001  multiprocessing does not
+def _forks(before: str) -> Any:
+    """Start a process from which programs are forked."""
+    command = [sys.executable, str(Path(__file__).with_name("forks.py")), before]
+    ends: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
+    server: Any = subprocess.Popen(command, env=_variables(), start_new_session=True, **ends)
+    server.stdout.readline()
+    atexit.register(server.communicate)  # its time counts as ours
+    return server
 
 
 def _text(file: IO[bytes]) -> str:
