@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.app import judge, rows
+from lifespec.conformance.app import rows
+from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Answer, Observation
+from lifespec.conformance.app.target import Job
+from lifespec.conformance.cases import Expectation
 from lifespec.conformance.log import Line, Log
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Place, fact
@@ -123,5 +126,5 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
 def test_a_phrase_is_judged(
     phrase: str, rule: str, seen: Observation, first: Observation, how: str
 ) -> None:
-    question = judge._Question(rule, "asgi 2.0", seen, first, 30.0)
-    assert judge.PHRASES[phrase](question).how == how
+    judge = OfApplication(Job("application", "shop:app", "asgi 2.0", 30.0), seen, first)
+    assert judge.outcome(Expectation(rule, phrase)).how == how

@@ -245,7 +245,7 @@ def test_a_message_sequence_is_of_the_first_lifespan_with_all_requests() -> None
         line("raised lifespan", 9, error="Failure", text="burst"),
         "called lifespan  pid=2",
     )
-    assert [*server_check._entries(seen)] == [
+    assert [*seen.entries] == [
         Entry(0.0, "called", "lifespan", ""),
         Entry(2.0, "refused", "x.y", "ValueError: no"),
         Entry(3.0, "sent", "a.b", "why"),
@@ -253,7 +253,7 @@ def test_a_message_sequence_is_of_the_first_lifespan_with_all_requests() -> None
         Entry(5.0, "called", "http /look", ""),
         Entry(7.0, "raised", "Failure", "burst"),
     ]
-    assert [*server_check._entries(saw("well-behaved", "called http"))] == []
+    assert [*saw("well-behaved", "called http").entries] == []
 
 
 def test_what_does_not_apply_to_a_target_is_skipped_with_its_reason() -> None:

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.cases import vocabulary
-from lifespec.conformance.server.judge import Judge
-from lifespec.conformance.server.observed import NotJudged, without_tracebacks
+from lifespec.conformance.app.compare import OfMiddleware
+from lifespec.conformance.app.judge import OfApplication
+from lifespec.conformance.cases import Expectation, vocabulary
+from lifespec.conformance.judge import Judge, NotJudged
+from lifespec.conformance.server.judge import OfServer
+from lifespec.conformance.server.observed import without_tracebacks
 from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import Words
@@ -20,6 +23,7 @@ COMPLETE, FAILED = "sends lifespan.startup.complete", "sends lifespan.startup.fa
 STARTED = [CALLED, STARTUP, COMPLETE, "sent lifespan.startup.complete"]
 STOPPED = "sends lifespan.shutdown.complete"
 OTHER = "called lifespan  pid=2"
+FIRST = Expectation("startup-sent", "startup first")
 HOW = {"held": True, "broken": False, "unspecified": "unspecified"}
 Row = tuple[str, Observation, object]
 
@@ -27,8 +31,10 @@ Row = tuple[str, Observation, object]
 def judged(phrase: str, seen: Observation) -> tuple[object, Fact]:
     """Return whether a phrase holds, "unspecified", or "skip"; and what was observed."""
     name, _, argument = phrase.partition(": ")
+    judge = OfServer(seen)
+    judge.wanted = Expectation("", name, argument)
     try:
-        outcome = Judge(seen, argument).outcome(name)
+        outcome = judge.phrase(name)
     except NotJudged as reason:
         return "skip", reason.fact
     return HOW[outcome.how], outcome.observed
@@ -405,7 +411,7 @@ def test_an_option_that_demands_lifespan_support_is_no_fault() -> None:
     ],
 )
 def test_events_in_another_order_mislead_the_script(types: list[str], wrong: object) -> None:
-    assert Judge(saw("well-behaved", CALLED, *types)).misled() is wrong
+    assert OfServer(saw("well-behaved", CALLED, *types)).misled() is wrong
 
 
 def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
@@ -421,21 +427,23 @@ def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
     assert held("no request before", stopped) is True
 
 
-def test_each_phrase_is_judged() -> None:
-    phrases = {name for name, row in vocabulary().phrases.items() if "server" in row.roles}
-    assert {name for name in phrases if not hasattr(Judge, name.replace(" ", "_"))} == set()
+@pytest.mark.parametrize("judge", [OfApplication, OfMiddleware, OfServer])
+def test_each_phrase_is_judged(judge: type[Judge]) -> None:
+    role = judge.__name__.removeprefix("Of").lower()
+    phrases = [name for name, row in vocabulary().phrases.items() if role in row.roles]
+    assert [each for each in phrases if not hasattr(judge, each.replace(" ", "_"))] == []
 
 
 def test_a_phrase_holds_only_if_the_script_came_to_its_end() -> None:
     seen = saw("well-behaved", CALLED, STARTUP, "plays receive")
     assert held("startup first", seen) is True
-    found = Judge(seen).judge("startup first")
+    found = OfServer(seen).outcome(FIRST)
     assert (found.how, found.observed.kind) == ("skip", "not-reached")
     assert Words().say(found.observed) == (
         'Step 4, "send lifespan.shutdown.complete", was not reached. The application has not come'
         ' so far: the last of it is "plays receive".'
     )
-    assert Judge(saw("well-behaved", CALLED)).judge("startup first").how == "broken"
+    assert OfServer(saw("well-behaved", CALLED)).outcome(FIRST).how == "broken"
 
 
 def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from client_host import RAISED
 from records import Row, data, measure, select, table, versions
@@ -19,12 +19,13 @@ from serving import conditions
 
 from lifespec.conformance import cases
 from lifespec.conformance.finding import Outcome, Verdict
+from lifespec.conformance.judge import skip
 from lifespec.conformance.log import Line
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
-from lifespec.conformance.server.judge import Judge
-from lifespec.conformance.server.observed import NotJudged, short, without_tracebacks
+from lifespec.conformance.server.judge import OfServer
+from lifespec.conformance.server.observed import short, without_tracebacks
 from lifespec.diagnosis.fact import Fact, fact
 from loopback import free_port
 
@@ -34,7 +35,7 @@ OFTEN = 5  # times that each case with an exit status is run, which can differ f
 ROWS = table("matrix")
 
 
-class ClientJudge(Judge):
+class ClientJudge(OfServer):
     """Judge a test client or an adapter, which raises to the code that uses it."""
 
     @property
@@ -73,10 +74,10 @@ class ClientJudge(Judge):
         found = super().refused()
         return found._replace(how="unspecified") if found.how == "broken" and self.raised else found
 
-    def exit_status(self) -> Outcome:
+    def exit_status(self) -> NoReturn:
         """Raise NotJudged: it has none of its own."""
         self.finished()
-        raise NotJudged(fact("no-exit-status"))
+        skip("no-exit-status")
 
 
 @dataclass(frozen=True)

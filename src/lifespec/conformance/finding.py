@@ -1,10 +1,10 @@
 """What a check finds, as data: verdicts, and what was observed as a fact."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from lifespec.conformance.cases import Case, Expectation, expected
 from lifespec.conformance.rules import NEWEST, rules
@@ -126,10 +126,17 @@ def finding(
     return Finding(verdict, wanted.rule, case.name, outcome.observed, *parts)
 
 
-def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
-    """Yield the findings of a case that was not played."""
+def judged(
+    case: Case, spec: str, judge: Callable[[Expectation], Outcome], *parts: Any
+) -> Iterator[Finding]:
+    """Yield a finding for each expectation of a case; the other arguments are as of `finding`."""
     for each in expected(case, spec):
-        yield finding(case, spec, each, Outcome("skip", why))
+        yield finding(case, spec, each, judge(each), *parts)
+
+
+def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
+    """Return the findings of a case that was not played."""
+    return judged(case, spec, lambda _: Outcome("skip", why))
 
 
 def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:

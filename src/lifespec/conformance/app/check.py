@@ -8,12 +8,22 @@ from functools import partial
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.app import compare, judge, process, rows
+from lifespec.conformance.app import process, rows
+from lifespec.conformance.app.compare import OfMiddleware
+from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.finding import Finding, known_rule, known_spec, skipped, unknown
+from lifespec.conformance.finding import (
+    Finding,
+    judged,
+    known_rule,
+    known_spec,
+    skipped,
+    unknown,
+)
+from lifespec.conformance.judge import Judge
 from lifespec.conformance.processes import free_memory
 from lifespec.conformance.report import Report
 from lifespec.diagnosis.fact import Fact, fact
@@ -193,9 +203,10 @@ def _findings(
     why = _reason(job, case, first)
     if why and case.name not in results:
         return skipped(case, job.spec, why)
-    if case.role == "middleware":
-        return compare.findings(case, job.spec, results[case.name].seen)
-    return judge.findings(case, job.spec, results[case.name].seen, first, job.limit)
+    seen = results[case.name].seen
+    of_middleware = case.role == "middleware"
+    judge: Judge = OfMiddleware(case, seen) if of_middleware else OfApplication(job, seen, first)
+    return judged(case, job.spec, judge.outcome, seen.entries, seen.framework)
 
 
 def _with_run(

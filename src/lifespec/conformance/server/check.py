@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from lifespec.conformance import cases
@@ -17,19 +18,18 @@ from lifespec.conformance.finding import (
     Outcome,
     Row,
     Unchecked,
-    finding,
+    judged,
     known_rule,
     known_spec,
     skipped,
     unknown,
 )
-from lifespec.conformance.log import REQUESTS, entries
+from lifespec.conformance.log import REQUESTS
 from lifespec.conformance.report import Report
-from lifespec.conformance.server.judge import AT_CALL, Judge
+from lifespec.conformance.server.judge import AT_CALL, OfServer
 from lifespec.conformance.server.play import START, TIMEOUT, Observation, Player
 from lifespec.conformance.server.process import Process, is_free
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
 
 OnCase = Callable[[str, Sequence[Finding]], object]
@@ -53,7 +53,7 @@ class Target:
     spec: str = "asgi 2.0"
     workers: str = ""
     timeout: float = TIMEOUT
-    judge: ClassVar[type[Judge]] = Judge
+    judge: ClassVar[type[OfServer]] = OfServer
 
     @property
     def subject(self) -> str:
@@ -243,26 +243,20 @@ class _Check:
 
     def judged(self, case: Case, seen: Observation) -> list[Finding]:
         """Return the findings of a case that was played."""
-        sequence = _entries(seen)
-        return [
-            finding(case, self.spec, each, self.outcome(each, seen), sequence)
-            for each in cases.expected(case, self.spec)
-        ]
+        judge = self.target.judge(seen)
+        return [*judged(case, self.spec, partial(self.outcome, judge), seen.entries)]
 
-    def outcome(self, wanted: Expectation, seen: Observation) -> Outcome:
+    def outcome(self, judge: OfServer, wanted: Expectation) -> Outcome:
         """Judge an expectation, unless something else explains what was observed."""
         why, kind = self.target.not_applicable(wanted.rule), self.obstacle and self.obstacle.kind
-        judge = self.target.judge(seen, wanted.argument)
-        if why:
-            return Outcome("skip", why)
-        if kind == "no-lifespan":
-            types = {line.type for line in seen.log.of("called")}
+        if kind == "no-lifespan" and not why:
+            types = {line.type for line in judge.seen.log.of("called")}
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else self.obstacle
-        elif wanted.phrase not in AT_CALL:
+        elif wanted.phrase not in AT_CALL and not why:
             misled = fact("misled") if judge.misled() else None
             why = self.obstacle if kind == "idle" else misled
-        return Outcome("skip", why) if why else judge.judge(wanted.phrase)
+        return Outcome("skip", why) if why else judge.outcome(wanted)
 
 
 def _may_wait(case: Case) -> tuple[bool, bool, int]:
@@ -282,11 +276,3 @@ def _not_called(seen: Observation, target: Target) -> Fact:
         why = fact("ended-at-once", name=name, status=seen.status)
     last = "".join(seen.output.strip().splitlines()[-1:]).strip()[:200]
     return fact("last-words", what=why, line=last) if last else why
-
-
-def _entries(seen: Observation) -> tuple[Entry, ...]:
-    """Return what the first lifespan and the server exchanged, with the requests meanwhile."""
-    calls = seen.log.of("called", type_="lifespan")
-    requests = [each for each in seen.log.of("called") if each.type in REQUESTS]
-    own = (each for each in seen.log if each.caller == calls[0].caller)
-    return entries([*own, *requests], calls[0].time) if calls else ()

@@ -1,29 +1,19 @@
-"""Judge what was observed in a case: each phrase that a case can expect is a method.
-
-A method returns whether its phrase holds, and a fact about what was observed.  It raises NotJudged
-if the sequence did not come so far that the phrase says anything: so a report names the rule that a
-server breaks, and not all rules that follow.
-"""
+"""Judge what was observed of a server in a case."""
 
 import re
 import signal
 
 from lifespec.conformance.finding import Outcome
+from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
 from lifespec.conformance.log import Line
 from lifespec.conformance.server.observed import (
     ENDS,
     FOLDERS,
     NEVER,
-    NotJudged,
-    breaks,
     clock,
     disordered,
-    either,
-    holds,
     in_output,
-    leaves_open,
     short,
-    skip,
     without_tracebacks,
 )
 from lifespec.conformance.server.scopes import Scopes
@@ -35,7 +25,7 @@ BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application an
 AT_CALL = ("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first")
 
 
-class Judge(Scopes):
+class OfServer(Scopes):
     """Judge one observation."""
 
     # ---- phrases: startup ----------------------------------------------------------------------
@@ -158,11 +148,11 @@ class Judge(Scopes):
     def shows(self) -> Outcome:
         steps = enumerate(self.case.script)
         texts = ((step, (it.text, it.keys.get("message"))) for step, it in steps)
-        self.reached(next(step for step, of in texts if self.text in of))
-        return in_output(self.line_with(self.text))
+        self.reached(next(step for step, of in texts if self.wanted.argument in of))
+        return in_output(self.line_with(self.wanted.argument))
 
     def hides(self) -> Outcome:
-        found, line = self.process_ends(), self.line_with(self.text)
+        found, line = self.process_ends(), self.line_with(self.wanted.argument)
         return breaks("output", line=short(line)) if line else found
 
     def as_empty(self) -> Outcome:

@@ -1,22 +1,18 @@
-"""What was observed of a server in a case: the log of the probe, the output and the end.
-
-What asks for more than there is raises NotJudged.
-"""
+"""What was observed of a server in a case: the log of the probe, the output and the end."""
 
 import re
 import signal
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import partial
 from operator import attrgetter
-from typing import Any, NoReturn
 
-from lifespec.conformance.finding import How, Outcome
+from lifespec.conformance.cases import Expectation
+from lifespec.conformance.finding import Outcome
+from lifespec.conformance.judge import Judge, NotJudged, breaks, either
 from lifespec.conformance.log import REQUESTS, Line, Log
 from lifespec.conformance.processes import SIGNALLED
 from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.words import Told
 
 clock = attrgetter("time")
 NEVER = float("inf")
@@ -26,10 +22,6 @@ MARGIN = " \t|+-"  # the margin of a traceback of an exception group
 FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
 ENDS = "returned", "cancelled", "raised"  # of a call
-
-
-class NotJudged(Told):
-    """A phrase says nothing about this sequence; `fact` says why."""
 
 
 def without_tracebacks(output: str) -> Iterator[str]:
@@ -57,34 +49,16 @@ def in_output(line: str) -> Outcome:
     return either(line, "output", line=short(line)) if line else breaks("not-in-output")
 
 
-def _found(how: How, kind: str, /, **parts: Any) -> Outcome:
-    return Outcome(how, fact(kind, **parts))
-
-
-holds, breaks = partial(_found, "held"), partial(_found, "broken")
-leaves_open = partial(_found, "unspecified")
-
-
-def either(held: object, kind: str, /, **parts: Any) -> Outcome:
-    """Return an outcome that holds or not, with the same fact."""
-    return _found("held" if held else "broken", kind, **parts)
-
-
-def skip(kind: str, /, **parts: Any) -> NoReturn:
-    """Raise NotJudged, and say why."""
-    raise NotJudged(fact(kind, **parts))
-
-
 def disordered(types: Sequence[str]) -> bool:
     """Tell whether startup was not the first event, or came twice."""
     return types[:1] not in ([], ["lifespan.startup"]) or types.count("lifespan.startup") > 1
 
 
-class Observed:
-    """One observation; `argument` is the text that follows a phrase in a case."""
+class Observed(Judge):
+    """One observation."""
 
-    def __init__(self, seen: Observation, argument: str = "") -> None:
-        self.seen, self.case, self.text = seen, seen.case, argument
+    def __init__(self, seen: Observation) -> None:
+        self.seen, self.case = seen, seen.case
         self.verbs = [action.verb for action in seen.case.script]
         self.requests = [line for line in self.lines("called") if line.type in REQUESTS]
         self.stopped = NEVER if seen.stopped is None else seen.stopped
@@ -92,24 +66,15 @@ class Observed:
         for line in seen.log:
             self.by_caller[line.caller].append(line)
 
-    def judge(self, phrase: str) -> Outcome:
-        """Return whether a phrase holds of what was observed.
+    def outcome(self, wanted: Expectation) -> Outcome:
+        """Return what became of an expectation.
 
-        It holds only if the script was played to its end: a sequence that ended early shows
+        It is met only if the script was played to its end: a sequence that ended early shows
         nothing.
         """
-        try:
-            found = self.outcome(phrase)
-            if found.how == "held":
-                self.finished()
-        except NotJudged as reason:
-            return Outcome("skip", reason.fact)
-        return found
-
-    def outcome(self, phrase: str) -> Outcome:
-        """Return what the method of a phrase says."""
-        found: Outcome = getattr(self, phrase.replace(" ", "_"))()
-        return found
+        found = super().outcome(wanted)
+        unfinished = found.how == "held" and self.behind(len(self.verbs) - 1)
+        return Outcome("skip", unfinished) if unfinished else found
 
     # ---- the log of the probe ------------------------------------------------------------------
 
@@ -153,11 +118,17 @@ class Observed:
         """Raise NotJudged: the sequence has not come so far."""
         raise NotJudged(self.progress())
 
+    def behind(self, step: int) -> Fact | None:
+        """Return that the script did not come to a step, or None."""
+        if any(line.step == step for line in self.lines("plays")):
+            return None
+        line, progress = self.case.lines[step], self.progress()
+        return fact("not-reached", number=step + 1, line=line, progress=progress)
+
     def reached(self, step: int) -> None:
         """Raise NotJudged if the script did not come to a step."""
-        if not any(line.step == step for line in self.lines("plays")):
-            line, progress = self.case.lines[step], self.progress()
-            skip("not-reached", number=step + 1, line=line, progress=progress)
+        if behind := self.behind(step):
+            raise NotJudged(behind)
 
     def finished(self) -> None:
         """Raise NotJudged if the script did not come to its last step."""

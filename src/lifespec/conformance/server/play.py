@@ -13,11 +13,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 from lifespec.conformance.cases import Action, Case
-from lifespec.conformance.log import Log
+from lifespec.conformance.log import REQUESTS, Log, entries
 from lifespec.conformance.processes import until
 from lifespec.conformance.server.client import Answer, Knock, Unusable
 from lifespec.conformance.server.process import Process
 from lifespec.diagnosis.fact import Fact
+from lifespec.testing.trace import Entry
 
 TIMEOUT = 10.0  # seconds in which a server does something, by default
 START = 40.0  # seconds in which a server imports or calls the application
@@ -53,6 +54,14 @@ class Observation:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     unusable: Fact | None = None
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What the first lifespan and the server exchanged, with the requests meanwhile."""
+        calls = self.log.of("called", type_="lifespan")
+        requests = (each for each in self.log.of("called") if each.type in REQUESTS)
+        own = (each for each in self.log if each.caller == calls[0].caller)
+        return entries([*own, *requests], calls[0].time) if calls else ()
 
 
 class Player:

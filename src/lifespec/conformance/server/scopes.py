@@ -5,18 +5,9 @@ from itertools import combinations, starmap
 from typing import Any
 
 from lifespec.conformance.finding import Outcome
+from lifespec.conformance.judge import NotJudged, breaks, either, leaves_open, skip
 from lifespec.conformance.log import REQUESTS, Line
-from lifespec.conformance.server.observed import (
-    ENDS,
-    NEVER,
-    NotJudged,
-    Observed,
-    breaks,
-    clock,
-    either,
-    leaves_open,
-    skip,
-)
+from lifespec.conformance.server.observed import ENDS, NEVER, Observed, clock
 from lifespec.validate import SPECS
 
 

@@ -1,0 +1,55 @@
+"""What the phrases of cases mean: for each role a subclass of `Judge`, with a method for each."""
+
+from functools import partial
+from typing import Any, NoReturn
+
+from lifespec.conformance.cases import Expectation
+from lifespec.conformance.finding import How, Outcome
+from lifespec.diagnosis.fact import fact
+from lifespec.words import Told
+
+
+class NotJudged(Told):
+    """A phrase says nothing about this sequence; `fact` says why."""
+
+
+def _found(how: How, kind: str, /, **parts: Any) -> Outcome:
+    return Outcome(how, fact(kind, **parts))
+
+
+holds, breaks = partial(_found, "held"), partial(_found, "broken")
+leaves_open = partial(_found, "unspecified")
+
+
+def either(held: object, kind: str, /, **parts: Any) -> Outcome:
+    """Return an outcome that holds or not, with the same fact."""
+    return _found("held" if held else "broken", kind, **parts)
+
+
+def skip(kind: str, /, **parts: Any) -> NoReturn:
+    """Raise NotJudged, and say why."""
+    raise NotJudged(fact(kind, **parts))
+
+
+class Judge:
+    """Judge what was observed in one case.
+
+    The method of a phrase returns whether it holds, and a fact about what was observed.  It raises
+    NotJudged if the sequence did not come so far that the phrase says anything: so a report names
+    the rule that is broken, and not all rules that follow.
+    """
+
+    wanted: Expectation
+
+    def outcome(self, wanted: Expectation) -> Outcome:
+        """Return what became of an expectation."""
+        self.wanted = wanted
+        try:
+            return self.phrase(wanted.phrase)
+        except NotJudged as reason:
+            return Outcome("skip", reason.fact)
+
+    def phrase(self, name: str) -> Outcome:
+        """Return what the method of a phrase says."""
+        found: Outcome = getattr(self, name.replace(" ", "_"))()
+        return found
