@@ -87,13 +87,13 @@ def shape(value: Any, depth: int = 6) -> Any:
     return {"!": type(value).__name__, "repr": repr(value)[:200]}
 
 
-def state_of(scope: Any) -> dict[str, Any]:
+def state_of(scope: Any, data: Callable[[Any], Any] = shape) -> dict[str, Any]:
     """Return the state of a scope, and the identities of its values and of the state itself."""
     if "state" not in scope:
         return {}
     state = scope["state"]
     ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
-    return {"state": shape(state), "state_id": 0 if state is None else id(state), "ids": ids}
+    return {"state": data(state), "state_id": 0 if state is None else id(state), "ids": ids}
 
 
 async def sleep(seconds: float) -> None:
@@ -142,7 +142,7 @@ class Call:
         event = await self._receive()
         kind = event.get("type") if isinstance(event, Mapping) else None
         seen = {"type": kind if isinstance(kind, str) else "", "event": self.probe.data(event)}
-        self.note("received", side=side, **seen, **state_of(self.scope))
+        self.note("received", side=side, **seen, **state_of(self.scope, self.probe.data))
         return event
 
     async def send(self, event: Any, side: str = "application") -> None:
@@ -166,10 +166,10 @@ class Call:
 
     async def keep(self, keys: dict[str, Any]) -> None:
         """Put keys into the state, if there is one."""
-        self.note("writes", **state_of({"state": keys}))
+        self.note("writes", **state_of({"state": keys}, self.probe.data))
         if "state" in self.scope:
             self.scope["state"].update(keys)
-        self.note("kept", **state_of(self.scope))
+        self.note("kept", **state_of(self.scope, self.probe.data))
 
     async def fail(self, text: str) -> NoReturn:
         """Raise an exception."""
@@ -254,7 +254,7 @@ class Probe:
         """Note a call and how it ended."""
         number, kind = next(self.calls), scope.get("type")
         what = {"path": scope["path"]} if kind in REQUESTS else {"event": self.data(scope)}
-        self.note("called", number, type=kind, **what, **state_of(scope))
+        self.note("called", number, type=kind, **what, **state_of(scope, self.data))
         try:
             value = await self.respond(number, scope, receive, send)
         except BaseException as error:

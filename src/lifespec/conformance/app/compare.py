@@ -71,7 +71,7 @@ class OfMiddleware(Judge):
         versions = self.wanted.rule == "scope-versions"
         wanted = {
             key: value
-            for key, value in self.scope.event.items()
+            for key, value in self.scope.event[0].items()
             if key != "state" and (key in ENVELOPES) is versions
         }
         lost = _lost(wanted, self.calls[-1].event)
@@ -156,7 +156,7 @@ class OfMiddleware(Judge):
         if self.over.event is None:
             skip("script-unfinished")
         now, live = self.over.event
-        then = self.scope.event | ({"state": live} if "state" in self.scope.event else {})
+        then = self.scope.event[0] | ({"state": live} if "state" in self.scope.event[0] else {})
         keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
         return breaks("scope-changed", keys=tuple(keys)) if keys else holds("scope-unchanged")
 

@@ -141,8 +141,14 @@ class Call(Answers):
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.left()
             self._note_failed_tasks("died-stopping")
-        data = {"event": [plain(self.scope), plain(self.live)], **state_of({"state": self.live})}
-        self.note("over", "with state" * bool(self.live), **(data if self.keeps else {}))
+        self.note("over", "with state" * bool(self.live), **self.as_data())
+
+    def as_data(self) -> dict[str, Any]:
+        """Return scope and state as parts of a line, if another side writes the log, too."""
+        if not self.keeps:
+            return {}
+        state = {"state": self.live}
+        return {"event": [plain(self.scope), plain(self.live)], **state_of(state, plain)}
 
     # ---- what a script does ----
 
@@ -150,8 +156,7 @@ class Call(Answers):
         """Call the application in a task of its own."""
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
-        data = {"event": plain(self.scope), **state_of(self.scope)}
-        self.note("called", self.scope["type"], **(data if self.keeps else {}))
+        self.note("called", self.scope["type"], **self.as_data())
         self.cancel_task = self.loop.start(self.called)
         return True
 
