@@ -28,6 +28,8 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 HERE = Path(__file__).parent
+if os.environ.pop("COVERAGE_PROCESS_CONFIG", ""):  # what coverage gives the processes of a test
+    os.environ["COVERAGE_PROCESS_START"] = str(HERE.parent / ".ci" / "coverage.ini")
 SLOW = {"real", "typing"}  # real servers and type checkers
 RIGHTS = {"unshare"}  # a machine may refuse its use
 SITE = {"address", "browser", "site"}  # fixtures of tests that need the built site

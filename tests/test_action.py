@@ -46,11 +46,6 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
         ({"junit": "a.xml"}, 0, "WARN unknown-scope-rejected"),
         ({"strict": "true"}, 1, "WARN unknown-scope-rejected"),
         ({"strict": "true", "ignore": IGNORED}, 0, "shop:careless keeps lifespan 2.0 (ASGI)"),
-        pytest.param(
-            {"subject": "server", "target": "python -m uvicorn {app} --port {port}"},
-            *(0, "PASS  startup-sent"),
-            marks=pytest.mark.slow,
-        ),
     ],
 )
 def test_the_report_is_the_log_and_the_summary(
@@ -68,6 +63,7 @@ def test_the_report_is_the_log_and_the_summary(
         ({"strict": "yes"}, "strict is 'yes': give true or false."),
         ({"subject": "application"}, "subject is 'application': give app, middleware or server."),
         ({"target": "shop:careless $(touch ran)", "subject": "server"}, "lifespec: the command"),
+        ({"target": "echo {app} {port}", "subject": "server"}, "lifespec: echo {app} {port} ended"),
     ],
 )
 def test_wrong_inputs(inputs: dict[str, str], sentence: str, tmp_path: Path) -> None:

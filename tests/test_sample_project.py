@@ -1,4 +1,7 @@
-"""A project of its own, with the wheel in an environment of its own: what a user does with it."""
+"""A project of its own, with the wheel in an environment of its own: what a user does with it.
+
+That environment is made once: each worker of pytest that had one of several tests would make it.
+"""
 
 import os
 import subprocess
@@ -7,8 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).parents[1]
 NEEDS = ("starlette", "httpx", "pytest", "pytest-asyncio")
@@ -51,12 +52,21 @@ def run(*command: str | Path, folder: Path, status: int = 0, **environment: str)
     return found.stdout
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_what_a_user_does_with_the_wheel(tmp_path: Path) -> None:
+    project = made(tmp_path / "a shop")
+    the_command_has_all_that_it_uses(project)
+    types_are_found(project)
+    the_fixture_names_the_rule(project)
+    the_hook_of_pre_commit_checks(project)
+    the_action_installs_its_own_commit(project)
+
+
+def made(folder: Path) -> Path:
     """Return the folder of the project; `env` in it has the wheel and what the project needs."""
-    folder = tmp_path_factory.mktemp("a shop")
     for name, text in FILES.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(exist_ok=True, parents=True)
         (folder / name).write_text(text, "utf-8")
     build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT)
     run(*build, folder=folder)
@@ -69,7 +79,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_has_all_that_the_command_uses(project: Path) -> None:
+def the_command_has_all_that_it_uses(project: Path) -> None:
     run("env/bin/lifespec", "copy", "server", "--to", "lifespan.py", folder=project)
     run(PYTHON, "-I", "lifespan.py", folder=project)
     assert "start-and-stop" in run("env/bin/lifespec", "cases", folder=project)
@@ -81,26 +91,26 @@ def test_the_wheel_has_all_that_the_command_uses(project: Path) -> None:
     )
 
 
-def test_the_wheel_has_its_types(project: Path) -> None:
-    """An import that carries none is refused."""
+def types_are_found(project: Path) -> None:
+    """Let mypy look, which refuses an import that carries none."""
     mypy = (sys.executable, "-m", "mypy", "--config-file=", "--python-executable", PYTHON)
     run(*mypy, "shop/leaves.py", folder=project)
 
 
-def test_the_fixture_of_pytest(project: Path) -> None:
+def the_fixture_names_the_rule(project: Path) -> None:
     output = run(PYTHON, "-m", "pytest", "-q", folder=project, status=1)
     assert "1 failed, 1 passed" in output
     assert "shutdown-answered" in output
 
 
-def test_the_hook_of_pre_commit(project: Path) -> None:
+def the_hook_of_pre_commit_checks(project: Path) -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
     command = f"env/bin/{hook['entry']}".split()
     run(*command, "shop.main:app", "--strict", folder=project)
     run(*command, "shop.leaves:app", "--strict", folder=project, status=1)
 
 
-def test_the_action_installs_its_own_commit(project: Path) -> None:
+def the_action_installs_its_own_commit(project: Path) -> None:
     """tests/test_action.py runs its other step."""
     action = ROOT / ".github" / "actions" / "check"
     install, _ = yaml.safe_load((action / "action.yml").read_text("utf-8"))["runs"]["steps"]

@@ -93,7 +93,7 @@ def test_a_server_is_added() -> None:
 
 
 @pytest.mark.usefixtures("copy")
-def test_a_case_is_added() -> None:
+def test_a_case_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     case = '\n[sample]\nrole = "application"\nsays = "The server adds a key and stops."\nscript = ['
     case += '"call", "offer lifespan.startup more=1", "await startup", "offer lifespan.shutdown", '
     case += '"await shutdown", "await end"]\nexpect = {extra-keys-expected = "as usual"}\n'
@@ -102,6 +102,7 @@ def test_a_case_is_added() -> None:
         CATALOG % "report",
         '\nmsgid "The server adds a key and stops."\nmsgstr "服务器添加一个键。"\n',
     )
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k 'sample or extra-keys or each_rule'")
     status, printed = follow("Add a case", "-k 'cases and not edge'", skip=["make translate"])
     assert status == 0, printed
 
@@ -126,9 +127,10 @@ def test_a_cause_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("copy")
-def test_a_hint_is_changed() -> None:
+def test_a_hint_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = "Build a new dict with", "Make a new dict with"
     change("src/lifespec/conformance/data/rules.toml", old, new)
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k rule")
     status, printed = follow("Change a rule or its hint")
     assert re.search(rf"rules.zh.po:\d+: translate: .*{new}", printed)
     assert status == 0, printed
@@ -139,7 +141,7 @@ def test_a_hint_is_changed() -> None:
 def test_a_log_message_is_changed() -> None:
     old, new = "was cancelled and did not stop", "was cancelled and did not end"
     change("src/lifespec/server.py", old, new)
-    status, printed = follow("Change a log message", "-k timeouts")
+    status, printed = follow("Change a log message", "-k timeouts", skip=[".venv"])
     assert status > 0
     assert re.search(r"Left to you.*\ndocs/timeouts.md:\d+\n", printed), printed
     change("docs/timeouts.md", old, new)
