@@ -4,15 +4,13 @@ import asyncio
 import logging
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 from scripted import STARTED, STOPPED, says
 
@@ -82,18 +80,6 @@ async def faultless(_: Any) -> AsyncIterator[None]:
     yield
 
 
-@reported(
-    2,
-    "does not start",
-    f"within {LIMIT:g} s (--timeout); it blocks the event loop in",
-    "time.sleep(100)",
-)
-@application
-async def blocks_at_startup(_: Any) -> AsyncIterator[None]:
-    time.sleep(100)  # noqa: ASYNC251  the fault
-    yield
-
-
 @reported(1, "does not stop", "it blocks the event loop in `joins_at_shutdown`", "thread.join()")
 @application
 async def joins_at_shutdown(_: Any) -> AsyncIterator[None]:
@@ -101,24 +87,6 @@ async def joins_at_shutdown(_: Any) -> AsyncIterator[None]:
     thread.start()
     yield
     thread.join()
-
-
-@reported(2, "does not start", "it waits in `wait_for_kafka`", "--timeout")
-@application
-async def waits_at_startup(_: Any) -> AsyncIterator[None]:
-    await wait_for_kafka()
-    yield
-
-
-async def wait_for_kafka() -> None:
-    await asyncio.Event().wait()
-
-
-@reported(1, "does not stop", "it waits in `wait_for_kafka`")
-@application
-async def waits_at_shutdown(_: Any) -> AsyncIterator[None]:
-    yield
-    await wait_for_kafka()
 
 
 @reported(1, "does not stop", f"after startup, for {LIMIT:g} s (--timeout) it blocks", "in `later`")
@@ -145,31 +113,6 @@ async def needs_a_setting(_: Any) -> AsyncIterator[None]:
 async def cannot_flush(_: Any) -> AsyncIterator[None]:
     yield
     raise ExceptionGroup("clean-up", [RuntimeError("cannot flush")])
-
-
-@reported(
-    1,
-    "starts and stops, but its process does not end",
-    "a thread that is not a daemon: connection, started in `leaves_a_thread`",
-    "Close what started it",
-)
-@application
-async def leaves_a_thread(_: Any) -> AsyncIterator[None]:
-    threading.Thread(target=time.sleep, args=(100,), name="connection").start()
-    yield
-
-
-@reported(
-    0,
-    "leaves_a_task keeps lifespan 2.0 (ASGI) starts",  # what is left is no error
-    "a task that still runs: `wait_for_kafka` (poller), made in `leaves_a_task`",
-    "a task that still runs: `sleep`, made in `leaves_a_task`",
-)
-@application
-async def leaves_a_task(_: Any) -> AsyncIterator[None]:
-    asyncio.create_task(wait_for_kafka(), name="poller")  # noqa: RUF006  the fault
-    asyncio.create_task(asyncio.sleep(100))  # noqa: RUF006  the same
-    yield
 
 
 @reported(
@@ -200,64 +143,10 @@ async def logs_errors(_: Any) -> AsyncIterator[None]:
         logging.getLogger("rows").exception("the last batch was lost")
 
 
-@reported(
-    0,
-    "while serving, the task `has_a_task_that_dies.dies`, made in `has_a_task_that_dies`",
-    "while stopping, the task",
-    "ConnectionError: link detached",
-)
-@application
-async def has_a_task_that_dies(scope: Any) -> AsyncIterator[None]:
-    async def dies() -> None:
-        await asyncio.sleep(0.05)
-        raise ConnectionError("link detached")
-
-    scope["state"]["first"] = asyncio.create_task(dies())
-    yield
-    scope["state"]["second"] = asyncio.create_task(dies())
-    await asyncio.sleep(0.1)
-
-
-@reported(0, "a task that was cancelled and still runs: `cancels_and_goes.tidy`", "Await it after")
-@application
-async def cancels_and_goes(_: Any) -> AsyncIterator[None]:
-    async def tidy() -> None:
-        try:
-            await asyncio.sleep(100)
-        finally:
-            await asyncio.sleep(1)
-
-    task = asyncio.create_task(tidy())
-    yield
-    task.cancel()
-
-
-USER: ContextVar[str] = ContextVar("user")
-
-
-def stop(*_: object) -> None:
-    """Be a handler of a signal."""
-
-
-@reported(
-    0,
-    "`stop`, tests/conformance/causes.py:",
-    "takes SIGINT from the server",
-    "`loop.add_signal_handler` takes SIGTERM from the server",
-    "gives to the context variable `USER`: put it into the state",
-)
-@application
-async def takes_signals(_: Any) -> AsyncIterator[None]:
-    USER.set("Ada")
-    signal.signal(signal.SIGINT, stop)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-    yield
-
-
-@reported(0, "while starting: WARNING RuntimeWarning: coroutine 'wait_for_kafka' was never awaited")
+@reported(0, "while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited")
 @application
 async def awaits_nothing(_: Any) -> AsyncIterator[None]:
-    wait_for_kafka()
+    asyncio.sleep(1)
     yield
 
 
@@ -270,18 +159,6 @@ async def leaves_copies(_: Any) -> AsyncIterator[None]:
     yield
 
 
-@reported(1, "fails while it runs", "running: OSError: no orders, in `work`")
-@application
-async def fails_while_serving(_: Any) -> AsyncIterator[None]:
-    async def work() -> None:
-        await asyncio.sleep(0.05)
-        raise OSError("no orders")
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(work())
-        yield
-
-
 def fail(error: BaseException) -> Callable[[Any], None]:
     """Return a step that raises this, in a function with a name."""
 
@@ -291,13 +168,6 @@ def fail(error: BaseException) -> Callable[[Any], None]:
     return raises
 
 
-raises_late = reported(
-    1,
-    "is served without its startup",
-    "it raised OSError: no database, in `raises`",
-    "after it had received lifespan.startup",
-    "send lifespan.startup.failed",
-)(says("receive", fail(OSError("no database"))))
 raises_on_the_scope = reported(
     0, "does not support lifespan", "it raised AssertionError", "called with every scope"
 )(says(fail(AssertionError())))
@@ -352,13 +222,6 @@ forks = reported(0, "keeps lifespan 2.0")(
 )
 
 
-@reported(0, 'It put another object into scope["state"]')
-async def rebinds(scope: Any, receive: Any, send: Any) -> None:
-    """Put another object into the scope's state."""
-    scope["state"] = {"pool": 1}
-    await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
-
-
 @reported(0, "It does not return after it has answered lifespan.shutdown")
 async def lingers(scope: Any, receive: Any, send: Any) -> None:
     """Do more after the last answer."""
@@ -408,9 +271,33 @@ async def pool(*_):
     yield {"pool": object()}
 
 """
-PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {  # with what is told of them: of a few nothing
-    "its state has another name": (
-        """
+
+
+class Program(NamedTuple):
+    """The exit status of a check of a module's `app`, what the report says, and the lines."""
+
+    status: int
+    sentences: list[str]
+    source: str
+
+
+def programs(text: str) -> dict[str, Program]:
+    """Read programs by name; `app` is Starlette's with `life` where the lines make no other."""
+    found = {}
+    for each in text.split("## ")[1:]:
+        head, *lines = each.rstrip().split("\n")
+        name, _, status = head.partition(", exit ")
+        said = [each[2:] for each in lines if each.startswith("> ")]
+        source = "\n".join(["", *lines[len(said) :], ""])
+        if "app = " not in source and "def app(" not in source:
+            source += "app = Starlette(lifespan=life)\n"
+        found[name] = Program(int(status or 0), said, source)
+    return found
+
+
+# By what they are like: of one without a sentence nothing is told, as it has no fault.
+PROGRAMS = programs("""
+## its state has another name
 inner = Starlette(lifespan=pool)
 @asynccontextmanager
 async def life(app):
@@ -419,11 +306,8 @@ async def life(app):
         async with pool(app) as own:
             yield {"other": own["pool"]}
 app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
-""",
-        (),
-    ),
-    "two have the same": (
-        """
+
+## two have the same
 inner = Starlette(lifespan=pool)
 @asynccontextmanager
 async def life(app):
@@ -431,11 +315,8 @@ async def life(app):
         yield state
 app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 app2 = Starlette(lifespan=pool)
-""",
-        (),
-    ),
-    "it is entered": (
-        """
+
+## it is entered
 from functools import wraps
 def runs(function):
     @wraps(function)
@@ -450,12 +331,9 @@ async def life(app):
     rows()
     async with AsyncExitStack() as stack:
         yield await stack.enter_async_context(pool())
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "the clean-up of its task is cancelled": (
-        """
+
+## the clean-up of its task is cancelled
+> clean-up was cancelled in `work`, shop.py:16, at `await anyio.sleep(0.01)`
 async def work():
     try:
         await anyio.sleep_forever()
@@ -467,12 +345,8 @@ async def life(app):
         group.start_soon(work)
         yield
         group.cancel_scope.cancel()
-app = Starlette(lifespan=life)
-""",
-        ("clean-up was cancelled in `work`, shop.py:16, at `await anyio.sleep(0.01)`",),
-    ),
-    "what it cancels is what it has to cancel": (
-        """
+
+## what it cancels is what it has to cancel
 async def work():
     try:
         await anyio.sleep_forever()
@@ -498,12 +372,10 @@ async def life(app):
     with anyio.CancelScope() as scope:
         asyncio.get_running_loop().call_soon(scope.cancel)
         await anyio.sleep_forever()
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "a CancelledError skips the rest": (
-        """
+
+## a CancelledError skips the rest
+> `await close()` did not run, in `life`, shop.py:24: the CancelledError of `await task
+> `await close()` did not run, in `life`, shop.py:27: the CancelledError of `await othe
 async def close():
     await asyncio.sleep(0)
 @asynccontextmanager
@@ -522,15 +394,8 @@ async def life(app):
         await close()
     except asyncio.CancelledError:
         pass
-app = Starlette(lifespan=life)
-""",
-        (
-            "`await close()` did not run, in `life`, shop.py:24: the CancelledError of `await task",
-            "`await close()` did not run, in `life`, shop.py:27: the CancelledError of `await othe",
-        ),
-    ),
-    "a CancelledError skips nothing": (
-        """
+
+## a CancelledError skips nothing
 async def close():
     await asyncio.sleep(0)
 async def poll():
@@ -559,12 +424,9 @@ async def life(app):
     with quiet:
         await tasks[0]
     await close()
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "an error of its clean-up is lost": (
-        """
+
+## an error of its clean-up is lost
+> clean-up ended in `life`, shop.py:15 with OSError: no disk
 @asynccontextmanager
 async def life(app):
     yield
@@ -583,11 +445,9 @@ async def app(scope, receive, send):
             rates()
         await send({"type": "lifespan.shutdown.complete"})
 ''')  # as a library has it
-""",
-        ("clean-up ended in `life`, shop.py:15 with OSError: no disk",),
-    ),
-    "its clean-up leaves something out": (
-        """
+
+## its clean-up leaves something out, exit 1
+> `await pool.close()` did not run, in `life`, shop.py:23: the exception left
 class Pool:
     async def close(self): ...
 def flush():
@@ -603,12 +463,8 @@ async def life(app):
     finally:
         await pool.close()
     await pool.close()
-app = Starlette(lifespan=life)
-""",
-        ("`await pool.close()` did not run, in `life`, shop.py:23: the exception left",),
-    ),
-    "its clean-up leaves nothing out": (
-        """
+
+## its clean-up leaves nothing out
 @asynccontextmanager
 async def life(app):
     try:
@@ -624,12 +480,8 @@ async def life(app):
             await asyncio.sleep(0)
 async def rows():
     yield 1
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "it raises after its answer": (
-        """
+
+## it raises after its answer
 async def app(scope, receive, send):
     if scope["type"] == "lifespan":
         await receive()
@@ -637,11 +489,10 @@ async def app(scope, receive, send):
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
         raise OSError("too late")
-""",
-        (),
-    ),
-    "a second start fails": (
-        """
+
+## a second start fails
+> started once more in the same process, in a new event loop, as tests do: no: Runtime
+> Create it in the lifespan, not at import
 ready = None
 @asynccontextmanager
 async def life(app):
@@ -654,15 +505,9 @@ async def life(app):
 def check(loop):
     if ready.get_loop() is not loop:
         raise RuntimeError("attached to a different loop")
-app = Starlette(lifespan=life)
-""",
-        (
-            "started once more in the same process, in a new event loop, as tests do: no: Runtime",
-            "Create it in the lifespan, not at import",
-        ),
-    ),
-    "a second stop fails": (
-        """
+
+## a second stop fails
+> as tests do: no: it raised at shutdown: OSError: closed before, in `app`
 tasks = []
 async def app(scope, receive, send):
     if scope["type"] != "lifespan":
@@ -674,11 +519,8 @@ async def app(scope, receive, send):
     if len(tasks) == 2:
         raise OSError("closed before")
     await send({"type": "lifespan.shutdown.complete"})
-""",
-        ("as tests do: no: it raised at shutdown: OSError: closed before, in `app`",),
-    ),
-    "its work ends, its lock serves every loop": (
-        """
+
+## its work ends, its lock serves every loop
 import time
 lock = asyncio.Lock()
 def compute():
@@ -692,12 +534,9 @@ async def life(app):
         thread.start()
     yield
     thread.join()
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "a daemon thread goes on": (
-        """
+
+## a daemon thread goes on
+> a daemon thread that still runs: poller, started in `life`, shop.py:17. It goes on
 def poll(over):
     over.wait()
 @asynccontextmanager
@@ -705,12 +544,8 @@ async def life(app):
     over = threading.Event()
     threading.Thread(target=poll, args=(over,), name="poller", daemon=True).start()
     yield
-app = Starlette(lifespan=life)
-""",
-        ("a daemon thread that still runs: poller, started in `life`, shop.py:17. It goes on",),
-    ),
-    "a daemon thread ends, and a library has its own": (
-        """
+
+## a daemon thread ends, and a library has its own
 import time
 def poll(over):
     over.wait()
@@ -721,27 +556,22 @@ async def life(app):
     threading.Thread(target=time.sleep, args=(100,), daemon=True).start()
     yield
     over.set()
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "its startup blocks": (
-        """
+
+## its startup blocks
+> s; most of it blocks the event loop, in `life`, shop.py:15
+> stops yes, in 1.2 s; most of it waits in `life`, shop.py:17
 import time
 @asynccontextmanager
 async def life(app):
     time.sleep(1.2)
     yield
     await asyncio.sleep(1.2)
-app = Starlette(lifespan=life)
-""",
-        (
-            "s; most of it blocks the event loop, in `life`, shop.py:15",
-            "stops yes, in 1.2 s; most of it waits in `life`, shop.py:17",
-        ),
-    ),
-    "it closes nothing": (
-        """
+
+## it closes nothing
+> a Client of anyio that is not closed.
+> a Session of anyio that is not closed. Close it in the clean-up.
+> while starting: WARNING bus: the consumer was not closed
+> while stopping: WARNING ResourceWarning: unclosed <socket.socket
 import logging, socket
 class Session:
     closed = False
@@ -763,17 +593,8 @@ async def life(app):
     yield
     logging.getLogger("shop").warning("the shop was not closed")
     socket.socket()
-app = Starlette(lifespan=life)
-""",
-        (
-            "a Client of anyio that is not closed.",
-            "a Session of anyio that is not closed. Close it in the clean-up.",
-            "while starting: WARNING bus: the consumer was not closed",
-            "while stopping: WARNING ResourceWarning: unclosed <socket.socket",
-        ),
-    ),
-    "it closes what it opens": (
-        """
+
+## it closes what it opens
 import logging, socket
 class Session:
     closed = True
@@ -785,12 +606,9 @@ async def life(app):
     app.state.session = Session()
     with socket.socket():
         yield
-app = Starlette(lifespan=life)
-""",
-        (),
-    ),
-    "another answers in its place": (
-        """
+
+## another answers in its place
+> nothing ran it startup was answered in `Wrap.__call__`, shop.py:20
 inner = Starlette(lifespan=pool)
 class Wrap:
     def __init__(self, app):
@@ -803,54 +621,40 @@ class Wrap:
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
 app = Wrap(inner)
-""",
-        ("nothing ran it startup was answered in `Wrap.__call__`, shop.py:20",),
-    ),
-}
+""")
 # By an advice, or a fact whose sentence has its own: a program with the fault, in whose place
-# `-` the advice puts `+`, and the cause in the words of the report.
-TRIED: dict[str, tuple[str, str]] = {
-    "advise-no-call": (
-        """
+# `-` the advice puts `+`, and the exit status while it has the fault.
+TRIED = programs("""
+## advise-no-call, exit 2
+> 'function' object does not support the asynchronous context manager protocol
 @asynccontextmanager
 async def life(app=None):
     yield
 -app = Starlette(lifespan=life())
 +app = Starlette(lifespan=life)
-""",
-        "'function' object does not support the asynchronous context manager protocol",
-    ),
-    "advise-decorator": (
-        """
+
+## advise-decorator, exit 2
+> 'coroutine' object does not support the asynchronous context manager protocol
 +@asynccontextmanager
 async def life(app):
     print("starts")
 +    yield
-app = Starlette(lifespan=life)
-""",
-        "'coroutine' object does not support the asynchronous context manager protocol",
-    ),
-    "advise-one-argument": (
-        """
+
+## advise-one-argument, exit 2
+> takes 0 positional arguments but 1 was given
 @asynccontextmanager
 -async def life():
 +async def life(app):
     yield
-app = Starlette(lifespan=life)
-""",
-        "takes 0 positional arguments but 1 was given",
-    ),
-    "given-module": (
-        """
+
+## given-module, exit 2
+> life, which Starlette was given as its lifespan, is a module: import the function
 import sys
 -life = sys.modules[__name__]
 +life = pool
-app = Starlette(lifespan=life)
-""",
-        "life, which Starlette was given as its lifespan, is a module: import the function",
-    ),
-    "advise-no-lifespan": (
-        """
+
+## advise-no-lifespan
+> Django can only handle ASGI/HTTP connections
 from django.conf import settings
 from django.core.asgi import get_asgi_application
 settings.configured or settings.configure(ROOT_URLCONF="shop", SECRET_KEY="x")
@@ -858,21 +662,16 @@ urlpatterns = []
 app = get_asgi_application()
 +from lifespec import with_lifespan
 +app = with_lifespan(app, pool)
-""",
-        "Django can only handle ASGI/HTTP connections",
-    ),
-    "advise-mapping": (
-        """
+
+## advise-mapping, exit 2
+> dictionary update sequence
 @asynccontextmanager
 async def life(app):
 -    yield ["ab", "c"]
 +    yield {"first": 1}
-app = Starlette(lifespan=life)
-""",
-        "dictionary update sequence",
-    ),
-    "advise-cancel-scope": (
-        """
+
+## advise-cancel-scope, exit 1
+> exit cancel scope in a different task
 @asynccontextmanager
 async def life(app):
 -    group = anyio.create_task_group()
@@ -881,12 +680,9 @@ async def life(app):
 -    await group.__aexit__(None, None, None)
 +    async with anyio.create_task_group():
 +        yield
-app = Starlette(lifespan=life)
-""",
-        "exit cancel scope in a different task",
-    ),
-    "advise-other-loop": (
-        """
+
+## advise-other-loop, exit 2
+> attached to a different loop
 -ready = asyncio.new_event_loop().create_future()
 @asynccontextmanager
 async def life(app):
@@ -895,24 +691,18 @@ async def life(app):
     loop.call_later(0.01, ready.set_result, 1)
     await asyncio.ensure_future(ready)
     yield
-app = Starlette(lifespan=life)
-""",
-        "attached to a different loop",
-    ),
-    "advise-no-loop": (
-        """
+
+## advise-no-loop, exit 2
+> no running event loop
 -loop = asyncio.get_running_loop()
 @asynccontextmanager
 async def life(app):
 +    loop = asyncio.get_running_loop()
     loop.call_soon(print)
     yield
-app = Starlette(lifespan=life)
-""",
-        "no running event loop",
-    ),
-    "advise-await": (
-        """
+
+## advise-await, exit 2
+> cannot be called from a running event loop
 async def connect():
     await asyncio.sleep(0)
 @asynccontextmanager
@@ -920,12 +710,9 @@ async def life(app):
 -    asyncio.run(connect())
 +    await connect()
     yield
-app = Starlette(lifespan=life)
-""",
-        "cannot be called from a running event loop",
-    ),
-    "advise-middleware-late": (
-        """
+
+## advise-middleware-late, exit 2
+> Cannot add middleware after an application has started
 def wraps(app):
     return app
 @asynccontextmanager
@@ -934,11 +721,9 @@ async def life(app):
     yield
 app = Starlette(lifespan=life)
 +app.add_middleware(wraps)
-""",
-        "Cannot add middleware after an application has started",
-    ),
-    "advise-yield-once": (
-        """
+
+## advise-yield-once, exit 2
+> generator didn't yield
 def connect():
     raise OSError("no database")
 @asynccontextmanager
@@ -949,12 +734,9 @@ async def life(app):
 -    except OSError:
 -        print("no database")
 +    yield
-app = Starlette(lifespan=life)
-""",
-        "generator didn't yield",
-    ),
-    "advise-port": (
-        """
+
+## advise-port, exit 2
+> Address already in use
 import socket
 other = socket.create_server(("127.0.0.1", 0))
 -PORT = other.getsockname()[1]
@@ -963,12 +745,9 @@ other = socket.create_server(("127.0.0.1", 0))
 async def life(app):
     with socket.create_server(("127.0.0.1", PORT)):
         yield
-app = Starlette(lifespan=life)
-""",
-        "Address already in use",
-    ),
-    "advise-service": (
-        """
+
+## advise-service, exit 2
+> Connection refused
 import socket
 service = socket.create_server(("127.0.0.1", 0))
 -PORT = 1
@@ -977,12 +756,9 @@ service = socket.create_server(("127.0.0.1", 0))
 async def life(app):
     with socket.create_connection(("127.0.0.1", PORT)):
         yield
-app = Starlette(lifespan=life)
-""",
-        "Connection refused",
-    ),
-    "advise-cancelled": (
-        """
+
+## advise-cancelled, exit 1
+> CancelledError
 @asynccontextmanager
 async def life(app):
     task = asyncio.create_task(asyncio.sleep(100))
@@ -991,12 +767,9 @@ async def life(app):
 -    await task
 +    with suppress(asyncio.CancelledError):
 +        await task
-app = Starlette(lifespan=life)
-""",
-        "CancelledError",
-    ),
-    "advise-hooks-gone": (
-        """
+
+## advise-hooks-gone, exit 2
+> unexpected keyword argument 'on_startup'
 def start():
     print("started")
 +@asynccontextmanager
@@ -1005,11 +778,9 @@ def start():
 +    yield
 -app = Starlette(on_startup=[start])
 +app = Starlette(lifespan=life)
-""",
-        "unexpected keyword argument 'on_startup'",
-    ),
-    "advise-depends": (
-        """
+
+## advise-depends, exit 2
+> 'Depends' object is not subscriptable
 from fastapi import Depends, FastAPI
 def settings():
     return {"pool": 1}
@@ -1020,22 +791,18 @@ def settings():
     print(found["pool"])
     yield
 app = FastAPI(lifespan=life)
-""",
-        "'Depends' object is not subscriptable",
-    ),
-    "advise-scope": (
-        """
+
+## advise-scope
+> KeyError: 'path'
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 +    if scope["type"] == "lifespan":
 +        return await inner(scope, receive, send)
     print(scope["path"])
     await inner(scope, receive, send)
-""",
-        "KeyError: 'path'",
-    ),
-    "advise-any-scope": (
-        """
+
+## advise-any-scope
+> ValueError: lifespan
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 +    if scope["type"] == "lifespan":
@@ -1043,21 +810,20 @@ async def app(scope, receive, send):
     if scope["type"] != "http":
         raise ValueError(scope["type"])
     await inner(scope, receive, send)
-""",
-        "ValueError: lifespan",
-    ),
-    "advise-find-lifespan": (
-        """
+
+## advise-find-lifespan
+> it returned when it was called with the scope
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 -    if scope["type"] == "http":
 +    if scope["type"] in ("http", "lifespan"):
         await inner(scope, receive, send)
-""",
-        "it returned when it was called with the scope",
-    ),
-    "advise-send-failed": (
-        """
+
+## advise-send-failed, exit 1
+> is served without its startup
+> it raised OSError: no database, in `connect`
+> after it had received lifespan.startup
+> send lifespan.startup.failed
 def connect():
     raise OSError("no database")
 async def app(scope, receive, send):
@@ -1067,31 +833,26 @@ async def app(scope, receive, send):
 +        connect()
 +    except OSError as error:
 +        await send({"type": "lifespan.startup.failed", "message": str(error)})
-""",
-        "it raised OSError: no database, in `connect`",
-    ),
-    "advise-answer": (
-        """
+
+## advise-answer, exit 1
+> it returned without an answer
 async def app(scope, receive, send):
     await receive()
 +    await send({"type": "lifespan.startup.complete"})
 +    await receive()
 +    await send({"type": "lifespan.shutdown.complete"})
-""",
-        "it returned without an answer",
-    ),
-    "advise-wait": (
-        """
+
+## advise-wait
+> it returned before it received lifespan.shutdown
 async def app(scope, receive, send):
     await receive()
     await send({"type": "lifespan.startup.complete"})
 +    await receive()
 +    await send({"type": "lifespan.shutdown.complete"})
-""",
-        "it returned before it received lifespan.shutdown",
-    ),
-    "advise-crash": (
-        """
+
+## advise-crash, exit 1
+> fails while it runs
+> it failed while it was running: ValueError: no orders, in `fetch`
 def fetch():
     raise ValueError("no orders")
 async def work():
@@ -1105,12 +866,11 @@ async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(work)
         yield
-app = Starlette(lifespan=life)
-""",
-        "it failed while it was running: ValueError: no orders, in `fetch`",
-    ),
-    "advise-blocked": (
-        """
+
+## advise-blocked, exit 2
+> does not start
+> within 1 s (--timeout); it blocks the event loop in `life`
+> done.wait()
 @asynccontextmanager
 async def life(app):
     done = threading.Event()
@@ -1118,73 +878,65 @@ async def life(app):
 -    done.wait()
 +    await asyncio.to_thread(done.wait)
     yield
-app = Starlette(lifespan=life)
-""",
-        "it blocks the event loop in `life`",
-    ),
-    "advise-silent": (
-        """
+
+## advise-silent, exit 1
+> instead of answering it waits for another event
 async def app(scope, receive, send):
     await receive()
     await send({"type": "lifespan.startup.complete"})
     await receive()
 -    await receive()
     await send({"type": "lifespan.shutdown.complete"})
-""",
-        "instead of answering it waits for another event",
-    ),
-    "advise-startup": (
-        """
+
+## advise-startup, exit 2
+> does not start
+> it waits in `life`
+> --timeout
 @asynccontextmanager
 async def life(app):
     ready = asyncio.Event()
 +    asyncio.get_running_loop().call_later(0.01, ready.set)
     await ready.wait()
     yield
-app = Starlette(lifespan=life)
-""",
-        "it waits in `life`",
-    ),
-    "advise-clean-up": (
-        """
+
+## advise-clean-up, exit 1
+> does not stop
+> it waits in `life`
 @asynccontextmanager
 async def life(app):
     task = asyncio.create_task(anyio.sleep_forever())
     yield
 +    task.cancel()
     await asyncio.wait([task])
-app = Starlette(lifespan=life)
-""",
-        "it waits in `life`",
-    ),
-    "advise-close": (
-        """
+
+## advise-close, exit 1
+> starts and stops, but its process does not end
+> a thread that is not a daemon: connection, started in `life`
+> Close what started it
 @asynccontextmanager
 async def life(app):
     done = threading.Event()
     threading.Thread(target=done.wait, name="connection").start()
     yield
 +    done.set()
-app = Starlette(lifespan=life)
-""",
-        "a thread that is not a daemon",
-    ),
-    "advise-died": (
-        """
+
+## advise-died
+> while serving, the task `work`, made in `life`
+> while stopping, the task
+> ValueError: no orders
 async def work():
 +    with suppress(ValueError):
 -    if True:
         raise ValueError("no orders")
 @asynccontextmanager
 async def life(app):
-    app.state.task = asyncio.create_task(work())
+    app.state.first = asyncio.create_task(work())
     yield
-app = Starlette(lifespan=life)
-""",
-        "while serving, the task `work`",
-    ),
-    "advise-handler-ignored": (
-        """
+    app.state.last = asyncio.create_task(work())
+    await asyncio.sleep(0.01)
+
+## advise-handler-ignored
+> an application that has a lifespan runs no handlers
 from fastapi import FastAPI
 @asynccontextmanager
 async def life(app):
@@ -1194,11 +946,9 @@ app = FastAPI(lifespan=life)
 -@app.on_event("startup")
 def start():
     print("started")
-""",
-        "an application that has a lifespan runs no handlers",
-    ),
-    "advise-never-ran": (
-        """
+
+## advise-never-ran
+> `pool`, shop.py:7: it was given to Starlette, and nothing ran it
 inner = Starlette(lifespan=pool)
 @asynccontextmanager
 async def life(app):
@@ -1206,11 +956,9 @@ async def life(app):
 +        yield state
 -    yield
 app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
-""",
-        "`pool`, shop.py:7: it was given to Starlette, and nothing ran it",
-    ),
-    "state-dropped": (
-        """
+
+## state-dropped
+> Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,
 def around(inner):
     @asynccontextmanager
     async def life(app):
@@ -1221,20 +969,16 @@ def around(inner):
     return life
 app = Starlette(lifespan=pool)
 app.router.lifespan_context = around(app.router.lifespan_context)
-""",
-        "Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,",
-    ),
-    "state-unseen": (
-        """
+
+## state-unseen
+> Requests do not get `pool`, which `pool`, shop.py:7 yields: something gives
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 -    await inner({**scope, "state": {}}, receive, send)
 +    await inner(scope, receive, send)
-""",
-        "Requests do not get `pool`, which `pool`, shop.py:7 yields: something gives",
-    ),
-    "state-rebound": (
-        """
+
+## state-rebound
+> It put another object into scope["state"]
 async def app(scope, receive, send):
 -    scope["state"] = {"pool": 1}
 +    scope["state"]["pool"] = 1
@@ -1242,11 +986,9 @@ async def app(scope, receive, send):
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await send({"type": "lifespan.shutdown.complete"})
-""",
-        'It put another object into scope["state"]',
-    ),
-    "context-variable": (
-        """
+
+## context-variable
+> gives to the context variable `USER`: put it into the state
 from contextvars import ContextVar
 USER = ContextVar("USER")
 @asynccontextmanager
@@ -1254,12 +996,9 @@ async def life(app):
 -    USER.set("Ada")
 -    yield
 +    yield {"user": "Ada"}
-app = Starlette(lifespan=life)
-""",
-        "gives to the context variable `USER`",
-    ),
-    "entered-twice": (
-        """
+
+## entered-twice
+> `pool`, shop.py:7 is entered twice in one startup
 from starlette.routing import Router
 router = Router(lifespan=pool)
 @asynccontextmanager
@@ -1267,24 +1006,18 @@ async def life(app):
 -    async with pool(app), router.lifespan_context(app) as state:
 +    async with router.lifespan_context(app) as state:
         yield state
-app = Starlette(lifespan=life)
-""",
-        "`pool`, shop.py:7 is entered twice in one startup",
-    ),
-    "made-only": (
-        """
+
+## made-only
+> `pool()`, shop.py:14 makes a context manager or a generator, and nothing enters it
 @asynccontextmanager
 async def life(app):
 -    pool()
 -    yield
 +    async with pool():
 +        yield
-app = Starlette(lifespan=life)
-""",
-        "`pool()`, shop.py:14 makes a context manager or a generator, and nothing enters it",
-    ),
-    "cut-off": (
-        """
+
+## cut-off
+> clean-up was cancelled in `life`, shop.py:18, at `await close()`
 @asynccontextmanager
 async def life(app):
     async with anyio.create_task_group() as group:
@@ -1295,12 +1028,9 @@ async def life(app):
 +    await close()
 async def close():
     await anyio.sleep(0.01)
-app = Starlette(lifespan=life)
-""",
-        "clean-up was cancelled in `life`, shop.py:18, at `await close()`",
-    ),
-    "cut-off-block": (
-        """
+
+## cut-off-block
+> `await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task
 async def close():
     await asyncio.sleep(0)
 @asynccontextmanager
@@ -1312,12 +1042,9 @@ async def life(app):
         await task
 -        await close()
 +    await close()
-app = Starlette(lifespan=life)
-""",
-        "`await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task",
-    ),
-    "left-out": (
-        """
+
+## left-out, exit 1
+> `await close()` did not run, in `life`, shop.py:19: the exception left
 def flush():
     raise OSError("no disk")
 async def close(): ...
@@ -1330,23 +1057,21 @@ async def life(app):
 +        flush()
 +    finally:
 +        await close()
-app = Starlette(lifespan=life)
-""",
-        "`await close()` did not run, in `life`, shop.py:19: the exception left",
-    ),
-    "task-left": (
-        """
+
+## task-left
+> a task that still runs: `sleep` (poller), made in `life`
+> a task that still runs: `sleep`, made in `life`
 @asynccontextmanager
 async def life(app):
+    poller = asyncio.create_task(asyncio.sleep(100), name="poller")
     task = asyncio.create_task(asyncio.sleep(100))
     yield
++    poller.cancel()
 +    task.cancel()
-app = Starlette(lifespan=life)
-""",
-        "a task that still runs: `sleep`, made in `life`",
-    ),
-    "task-unawaited": (
-        """
+
+## task-unawaited
+> a task that was cancelled and still runs: `work`
+> Await it after
 async def work():
     try:
         await asyncio.sleep(100)
@@ -1358,12 +1083,9 @@ async def life(app):
     yield
     task.cancel()
 +    await asyncio.wait([task])
-app = Starlette(lifespan=life)
-""",
-        "a task that was cancelled and still runs: `work`",
-    ),
-    "unclosed": (
-        """
+
+## unclosed
+> a Client of anyio that is not closed.
 class Client:
     is_closed = False
     def aclose(self):
@@ -1374,27 +1096,22 @@ async def life(app):
     app.state.client = Client()
     yield
 +    app.state.client.aclose()
-app = Starlette(lifespan=life)
-""",
-        "a Client of anyio that is not closed.",
-    ),
-    "signal-taken": (
-        """
-import signal
+
+## signal-taken
+> `stop`, shop.py:14 takes SIGINT from the server
+> `loop.add_signal_handler` takes SIGTERM from the server
 before = signal.getsignal(signal.SIGTERM)
 def stop(*_):
     print("stops")
 @asynccontextmanager
 async def life(app):
--    signal.signal(signal.SIGTERM, stop)
+-    signal.signal(signal.SIGINT, stop)
+-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
     yield
 +    stop()
-app = Starlette(lifespan=life)
-""",
-        "takes SIGTERM from the server",
-    ),
-    "busy": (
-        """
+
+## busy
+> `poll`, shop.py:14 uses
 async def poll():
     while True:
 -        await asyncio.sleep(0)
@@ -1405,8 +1122,4 @@ async def life(app):
         group.start_soon(poll)
         yield
         group.cancel_scope.cancel()
-app = Starlette(lifespan=life)
-""",
-        "`poll`, shop.py:14 uses ",
-    ),
-}
+""")
