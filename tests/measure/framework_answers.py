@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from happened import NO, NONE, YES, Answer, Happened, answered, yes_or_no
+from happened import NO, NONE, SHARED, YES, Answer, Happened, answered, count, yes_or_no
 from records import table
 
 ROWS = table("frameworks")
@@ -161,8 +161,7 @@ def has(run: Happened, *happening: str) -> Answer:
 
 def times(run: Happened, kind: str) -> Answer:
     """Count how often a function of the router ran."""
-    number = len(run.where(kind, "router"))
-    return ["once"] if number == 1 else ["times", str(number)]
+    return count(run.where(kind, "router"))
 
 
 def outcome(run: Happened) -> Answer:
@@ -182,17 +181,8 @@ def scope(run: Happened) -> Answer:
     return ["sends", sent[1]] if sent else end(run)
 
 
-def left(run: Happened) -> Answer:
-    """Count the tasks that are left."""
-    return ["number", str(run.first("tasks left")[1])]
-
-
-def sets_state(run: Happened) -> Answer:
-    return yes_or_no(run.first("state")[1:])
-
-
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers by group and column; an application that has no hooks has others."""
     runs = {question: Happened(each) for question, each in happened.items()}
     groups = ROWS["answers" if runs["usual"].has("connect") else "without-hooks"]
-    return answered(groups, globals(), runs)
+    return answered(groups, SHARED | globals(), runs)

@@ -12,6 +12,24 @@ def yes_or_no(observed: object) -> Answer:
     return NONE if observed is None else YES if observed else NO
 
 
+def count(places: Sequence[int]) -> Answer:
+    """Say how often something happened."""
+    return ["times", str(len(places))] if places[1:] else ["once"] if places else ["never"]
+
+
+def value(run: "Happened", kind: str, says: str) -> Answer:
+    """Say what a happening has beside its kind, "" if there was none."""
+    return [says, "".join(map(str, run.first(kind)[1:]))]
+
+
+def holds(run: "Happened", kind: str) -> Answer:
+    """Say whether a happening has something beside its kind."""
+    return yes_or_no(run.first(kind)[1:])
+
+
+SHARED = {"holds": holds, "value": value}  # the functions that several tables name
+
+
 class Happened:
     """Happenings: lists that begin with their kind."""
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from happened import NO, NONE, YES, Answer, Happened, answered, yes_or_no
+from happened import NO, NONE, SHARED, YES, Answer, Happened, answered, count, value, yes_or_no
 from records import table
 
 ROWS = table("hosts")
@@ -26,7 +26,7 @@ def raised(run: Happened) -> str:
 
 def statuses(run: Happened) -> str:
     """Return the exit status, "" if it did not end."""
-    return "".join(map(str, run.first("exit")[1:]))
+    return str(value(run, "exit", "")[1])
 
 
 def ended_alone(run: Happened) -> bool:
@@ -39,11 +39,6 @@ def ended_alone(run: Happened) -> bool:
 def waited(run: Happened) -> int:
     """Return the longest time in which nothing happened, in seconds."""
     return max(map(int, run.names("seconds")), default=0)
-
-
-def count(places: Sequence[int]) -> Answer:
-    """Say how often something happened."""
-    return ["times", str(len(places))] if places[1:] else ["once"] if places else ["never"]
 
 
 def startups(run: Happened) -> Answer:
@@ -189,21 +184,8 @@ def at_shutdown(run: Happened) -> Answer:
     return ["yes, and a request's"] if NOTE in found else YES
 
 
-def shutdown_sent(run: Happened) -> Answer:
-    return yes_or_no(run.has(*SHUTDOWN))
-
-
-def has(run: Happened, kind: str) -> Answer:
-    return yes_or_no(run.has(kind))
-
-
-def has_state(run: Happened) -> Answer:
-    """Say whether the scope of the lifespan has a state."""
-    return yes_or_no(run.first("lifespan")[1:])
-
-
-def exit_statuses(run: Happened) -> Answer:
-    return ["status of exit", statuses(run)]
+def has(run: Happened, *start: str) -> Answer:
+    return yes_or_no(run.has(*start))
 
 
 def merged(found: Sequence[Answer]) -> Answer:
@@ -244,5 +226,6 @@ def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[s
 
         return ask
 
-    asking = {name: each_time(each) for name, each in globals().items() if callable(each)}
+    functions = (SHARED | globals()).items()
+    asking = {name: each_time(each) for name, each in functions if callable(each)}
     return answered(groups, asking, runs)

@@ -14,13 +14,13 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from records import Row, measure, table, versions
-from serving import Program, conditions, plain
+from serving import Program, plain
 
 from loopback import free_port
 from matrix import RECORDS
@@ -80,9 +80,9 @@ def requested(
 ) -> Iterator[tuple[Program, Path, int]]:
     """Run a program and send it a request; yield it, its folder and the status of the answer."""
     port = free_port()
-    command = RECORDS["servers"][SERVERS[server]["row"]].command
-    first, *words = command.format(app="shop:app", port=port, workers=way.workers).split()
-    words = [environment / "bin" / first, *words, *way.option.split()]
+    subject = RECORDS["servers"][SERVERS[server]["row"]]
+    words = subject.words(environment, app="shop:app", port=port, workers=way.workers)
+    words += way.option.split()
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (place / "shop.py").write_text(source, "utf-8")
@@ -113,15 +113,8 @@ def run(environment: Path, server: str, source: str, way: Way, patience: float =
 def recorded(environment: Path, server: str, programs: Mapping[str, str]) -> dict[str, Row]:
     """Run programs under a server; return what the record has of them, with every status seen."""
     workers = "{workers}" in RECORDS["servers"][SERVERS[server]["row"]].command
-    wanted = [
-        (program, way)
-        for program in programs
-        for way in WAYS
-        if WAYS[way].workers == 1 or (workers and program in IN_TWO)
-    ]
 
-    def run_one(each: tuple[str, str]) -> Row:
-        program, way = each
+    def run_one(program: str, way: str) -> Row:
         done = run(environment, server, programs[program], WAYS[way])
         if program in IN_TWO[1:]:
             more = [run(environment, server, programs[program], WAYS[way]) for _ in range(1, OFTEN)]
@@ -133,32 +126,33 @@ def recorded(environment: Path, server: str, programs: Mapping[str, str]) -> dic
         early = run(environment, server, programs[program], WAYS[way], BEFORE_TIMEOUT)
         return done | {key: early[key] for key in ("ended", "statuses")}  # before a timeout
 
-    with ThreadPoolExecutor() as pool:
-        runs = dict(zip(wanted, pool.map(run_one, wanted), strict=True))
-    found: dict[str, Row] = {}
-    for (program, way), done in runs.items():
-        faultless = runs[FAULTLESS, way]["lines"]
-        own = {**done, "lines": [line for line in done["lines"] if line not in faultless]}
-        found.setdefault(program, {})[way] = {key: own[key] for key in LOGGED}
-    return found
+    wanted = [
+        (program, way)
+        for program in programs
+        for way in WAYS
+        if WAYS[way].workers == 1 or (workers and program in IN_TWO)
+    ]
+    return logged(wanted, run_one)
 
 
 def with_starlette(environment: Path, server: str) -> dict[str, Row]:
     """Return what programs of Starlette do under a server, at each signal."""
-    signals = [way for way, each in WAYS.items() if each.workers == 1]
 
-    def run_one(each: tuple[str, str]) -> Row:
-        return run(environment, server, STARLETTE[each[0]], WAYS[each[1]], BEFORE_TIMEOUT)
+    def run_one(program: str, way: str) -> Row:
+        return run(environment, server, STARLETTE[program], WAYS[way], BEFORE_TIMEOUT)
 
-    wanted = [(program, way) for program in STARLETTE for way in signals]
+    ways = [way for way, each in WAYS.items() if each.workers == 1]
+    return logged([(program, way) for program in STARLETTE for way in ways], run_one)
+
+
+def logged(wanted: Sequence[tuple[str, str]], run_one: Callable[[str, str], Row]) -> dict[str, Row]:
+    """Return by program and way what was done, without the lines of a program that has no fault."""
     with ThreadPoolExecutor() as pool:
-        runs = dict(zip(wanted, pool.map(run_one, wanted), strict=True))
+        runs = dict(zip(wanted, pool.map(lambda each: run_one(*each), wanted), strict=True))
     found: dict[str, Row] = {}
     for (program, way), done in runs.items():
-        own = {
-            **done,
-            "lines": [x for x in done["lines"] if x not in runs[FAULTLESS, way]["lines"]],
-        }
+        usual = runs[FAULTLESS, way]["lines"]
+        own = done | {"lines": [line for line in done["lines"] if line not in usual]}
         found.setdefault(program, {})[way] = {key: own[key] for key in LOGGED}
     return found
 
@@ -223,12 +217,12 @@ def in_group(group: int) -> bool:
 
 def row(environment: Path, name: str) -> Row:
     """Return the row of a server."""
-    server, port = RECORDS["servers"][SERVERS[name]["row"]], free_port()
+    server = RECORDS["servers"][SERVERS[name]["row"]]
     return {
         "name": name,
         "command": server.command,
         "versions": versions(environment, [*server.packages, "starlette"]),
-        "conditions": conditions(server.words(environment, port), port),
+        "conditions": server.conditions(environment),
         "options": SERVERS[name].get("options", []),
         "runs": recorded(environment, name, PROGRAMS),
         "starlette": with_starlette(environment, name),

@@ -110,16 +110,21 @@ class Subject(NamedTuple):
         """Return the environment that has it."""
         return matrix.with_name(self.environment) if self.environment else matrix
 
-    def words(self, environment: Path, port: int) -> list[str]:
-        """Return the command with an application `shop:app`."""
-        program, *rest = self.command.format(app="shop:app", port=port, workers=1).split()
+    def words(self, environment: Path, **places: object) -> list[str]:
+        """Return the command with the program of an environment, and what stands in its places."""
+        program, *rest = self.command.split()
+        rest = [str(ROOT / word) if word.endswith(".py") else word for word in rest]
+        rest = [word.format(**places) for word in rest] if places else rest
         return [str(self.within(environment) / "bin" / program), *rest]
+
+    def conditions(self, environment: Path) -> dict[str, str]:
+        """Return which event loop and which parser of HTTP it uses."""
+        port = free_port()
+        return conditions(self.words(environment, app="shop:app", port=port, workers=1), port)
 
     def target(self, environment: Path, client: str = "") -> Target:
         """Return what the suite checks with the programs of an environment."""
-        program, *rest = self.command.split()
-        rest = [str(ROOT / word) if word.endswith(".py") else word for word in rest]
-        command = (str(self.within(environment) / "bin" / program), *rest)
+        command = tuple(self.words(environment))
         if not client:
             return Target(command, SPEC)
         why = {
@@ -242,8 +247,7 @@ def row(record: str, environment: Path, name: str) -> Row:
         often = [check(target, server_check.chosen([*ROWS["exits"]])) for _ in range(1, OFTEN)]
         made["exits"] = exits([report, *often])
     if record == "servers":
-        port = free_port()
-        made["conditions"] = conditions(subject.words(environment, port), port)
+        made["conditions"] = subject.conditions(environment)
     return made | {"findings": found}
 
 

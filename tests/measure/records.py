@@ -122,9 +122,7 @@ def keep(path: Path, order: Sequence[str], rows: Iterable[Row], **about: Any) ->
     for row in rows:
         kept[row["name"]] = {"name": row["name"], **now(), **row}
         subjects = [kept[each] for each in order if each in kept]
-        oldest = min(subjects, key=lambda each: str(each["date"]))
-        measured = {key: oldest[key] for key in ("date", "python", "system")}
-        path.write_text(written({**measured, **about, "subjects": subjects}), "utf-8")
+        path.write_text(written({**about, "subjects": subjects}), "utf-8")
 
 
 def merged(path: str) -> None:
@@ -135,15 +133,15 @@ def merged(path: str) -> None:
     for row in theirs["subjects"]:
         if row["date"] >= rows.get(row["name"], row)["date"]:
             rows[row["name"]] = row
-    oldest = min(rows.values(), key=lambda each: str(each["date"]))
-    about = {key: oldest[key] for key in ("date", "python", "system")}
-    Path(path).write_text(written({**record, **about, "subjects": [*rows.values()]}), "utf-8")
+    Path(path).write_text(written(record | {"subjects": [*rows.values()]}), "utf-8")
 
 
 def written(record: Row) -> str:
-    """Return a record as JSON in which each change is a line of its own."""
-    head = json.dumps({**record, "subjects": 0}, indent=1, ensure_ascii=False)
-    rows = ",\n".join(_row(row) for row in record["subjects"])
+    """Return a record as JSON, as old as its oldest row; each change is a line of its own."""
+    oldest = min(record["subjects"], key=lambda each: str(each["date"]))
+    measured = {key: oldest[key] for key in ("date", "python", "system")}
+    head = json.dumps(measured | record | measured | {"subjects": 0}, indent=1, ensure_ascii=False)
+    rows = ",\n".join(map(_row, record["subjects"]))
     return head.removesuffix("0\n}") + f"[\n{rows}\n ]\n}}\n"
 
 

@@ -215,63 +215,54 @@ def test_a_request_that_does_not_end_is_cancelled(
     assert server.process.returncode == 0
 
 
-def test_a_second_signal_that_cuts_the_clean_up_off_is_said(tmp_path: Path) -> None:
-    with serve(tmp_path, "stops_slowly") as server:
-        until(server, "Serving on")
-        server.process.send_signal(signal.SIGTERM)
-        until(server, "stopping")
-        said = "ERROR: A second signal cut the shutdown of the application off\n"
-        assert said in ended(server, signal.SIGTERM)
-    assert server.process.returncode == 1
+TOO_LATE = "ERROR: The application did not answer {} within 0.2 s: it was still running\n"
+SERVES = "Serving on"
 
 
 @pytest.mark.parametrize(
-    ("app", "options", "status", "sentence"),
+    ("app", "options", "signal_after", "status", "sentence"),
     [
-        (
-            "starts_slowly",
-            ["--startup-timeout", "0.2"],
-            3,
-            "ERROR: The application did not answer startup within 0.2 s: it was still running\n",
-        ),
-        ("crashes", ["--with-app"], 1, "RuntimeError: the worker died\n"),
-        ("nothing", [], 1, "AttributeError: module 'page' has no attribute 'nothing'\n"),
-        ("app", ["--no-such-option"], 2, "error: unrecognized arguments: --no-such-option\n"),
+        ("starts_slowly", ["--startup-timeout", "0.2"], [], 3, TOO_LATE.format("startup")),
+        ("crashes", ["--with-app"], [], 1, "RuntimeError: the worker died\n"),
+        ("nothing", [], [], 1, "AttributeError: module 'page' has no attribute 'nothing'\n"),
+        ("app", ["--no-such-option"], [], 2, "error: unrecognized arguments: --no-such-option\n"),
         (
             "ignores",
             ["--startup-timeout", "0.1", "--grace", "0.1"],
-            3,
-            "ERROR: The application ignores its cancellation: exiting without it\n",
+            *([], 3, "ERROR: The application ignores its cancellation: exiting without it\n"),
+        ),
+        (
+            "fails_to_stop",
+            *([], [SERVES], 1, "ERROR: The application failed to shut down: 3 jobs are lost\n"),
+        ),
+        ("hangs", ["--shutdown-timeout", "0.2"], [SERVES], 1, TOO_LATE.format("shutdown")),
+        (
+            "crashes",
+            *([], ["the worker died"], 1),
+            "ERROR: The application crashed while the server was running: ",
+        ),
+        (
+            "stops_slowly",
+            *([], [SERVES, "stopping"], 1),
+            "ERROR: A second signal cut the shutdown of the application off\n",
         ),
     ],
 )
-def test_an_end_without_a_signal(
-    tmp_path: Path, app: str, options: list[str], status: int, sentence: str
+def test_an_end_that_fails(
+    tmp_path: Path,
+    app: str,
+    options: list[str],
+    signal_after: list[str],
+    status: int,
+    sentence: str,
 ) -> None:
-    """Each says why, and has its exit status."""
+    """The server says why it ends, and has an exit status of its own; SIGTERM follows a line."""
     with serve(tmp_path, app, *options) as server:
+        for line in signal_after:
+            until(server, line)
+            server.process.send_signal(signal.SIGTERM)
         assert sentence in ended(server)
     assert server.process.returncode == status
-
-
-@pytest.mark.parametrize(
-    ("app", "options", "sentence"),
-    [
-        ("fails_to_stop", [], "ERROR: The application failed to shut down: 3 jobs are lost\n"),
-        (
-            "hangs",
-            ["--shutdown-timeout", "0.2"],
-            "ERROR: The application did not answer shutdown within 0.2 s: it was still running\n",
-        ),
-        ("crashes", [], "ERROR: The application crashed while the server was running: "),
-    ],
-)
-def test_an_end_that_fails(tmp_path: Path, app: str, options: list[str], sentence: str) -> None:
-    """The server ends, and says so with its exit status."""
-    with serve(tmp_path, app, *options) as server:
-        until(server, "the worker died" if app == "crashes" else "Serving on")
-        assert sentence in ended(server, signal.SIGTERM)
-    assert server.process.returncode == 1
 
 
 HTTP = ["Exchange", "first_byte", "main", "read_head"]  # which the page leaves to the download

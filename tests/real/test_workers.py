@@ -1,4 +1,7 @@
-"""Each event loop has its own lifespan: in real threads, and in uvicorn's workers."""
+"""Each event loop has its own lifespan: in real threads, and in uvicorn's workers.
+
+Which signal ends what is in a record.
+"""
 
 import asyncio
 import contextlib
@@ -15,19 +18,25 @@ from typing import Any
 from serving import Program
 
 from lifespec import Lifespan
-from loopback import LIMIT, ended, uvicorn
+from loopback import LIMIT, answer, ended, until, uvicorn
 
 APP = """
+import contextvars
 import os
+
+var = contextvars.ContextVar("var", default="nothing")
 
 
 async def app(scope, receive, send):
     while scope["type"] == "lifespan":
         event = await receive()
-        print(event["type"], os.getpid(), flush=True)
+        print(event["type"], os.getpid(), var.get(), flush=True)
+        var.set(event["type"])
         await send({"type": f"{event['type']}.complete"})
         if event["type"] == "lifespan.shutdown":
             return
+    await send({"type": "http.response.start", "status": 200})
+    await send({"type": "http.response.body", "body": var.get().encode()})
 """
 
 
@@ -40,11 +49,11 @@ def test_two_loops_in_two_threads() -> None:
     heard: list[tuple[str, str]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        for answer in ("startup", "shutdown"):
+        for phase in ("startup", "shutdown"):
             event = await receive()
             heard.append((threading.current_thread().name, event["type"]))
-            scope["state"][answer] = asyncio.get_running_loop()
-            await send({"type": f"lifespan.{answer}.complete"})
+            scope["state"][phase] = asyncio.get_running_loop()
+            await send({"type": f"lifespan.{phase}.complete"})
 
     async def serve() -> tuple[Any, Any]:
         async with Lifespan(app, startup_timeout=LIMIT, shutdown_timeout=LIMIT) as lifespan:
@@ -67,7 +76,7 @@ def test_two_loops_in_two_threads() -> None:
 
 def events(server: Program, kind: str) -> list[int]:
     """Return the processes that had an event, in order."""
-    pids = re.findall(rf"^lifespan\.{kind} (\d+)$", "\n".join(server.lines), re.MULTILINE)
+    pids = re.findall(rf"^lifespan\.{kind} (\d+) ", "\n".join(server.lines), re.MULTILINE)
     return [*map(int, pids)]
 
 
@@ -85,6 +94,14 @@ def alive(pids: list[int]) -> list[int]:
             os.kill(pid, 0)
             found.append(pid)
     return found
+
+
+def test_shutdown_sees_a_context_variable_of_startup_and_a_request_does_not(tmp_path: Path) -> None:
+    (tmp_path / "page.py").write_text(APP)
+    with uvicorn(tmp_path, "page:app") as server:
+        port = int(until(server, r"http://127\.0\.0\.1:(\d+)")[1])
+        assert answer(port) == "nothing"
+        assert re.search(r"\.shutdown \d+ lifespan\.startup\n", ended(server, signal.SIGTERM))
 
 
 def test_two_workers_of_uvicorn_are_replaced(tmp_path: Path) -> None:
