@@ -349,14 +349,6 @@ def test_a_handler_of_the_authors_takes_a_signal(state: watch.Watch, said: list[
     assert [each.kind for each in said] == ["signal-taken"]
 
 
-def test_a_second_signal_is_told_with_what_it_cut_off(state: watch.Watch, said: list[Fact]) -> None:
-    process_of(state, 2**22 + 1, CALLED, STARTED)
-    state.signals += [watch.Signal(signal.SIGINT, 20.0)] * 2
-    state.look()
-    state.look()  # it is gone, and was told
-    assert [each.kind for each in said] == ["watch-second"]
-
-
 def test_a_process_is_known_to_run_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
     def kill(pid: int, _: int) -> None:
         raise {2: ProcessLookupError, 3: PermissionError}.get(pid, OSError)
@@ -399,12 +391,15 @@ def test_a_process_that_runs_already_is_looked_into(
     assert "process 1 cannot be looked into: not permitted" in capsys.readouterr().err
 
 
-def test_a_clean_up_that_was_cut_off_is_told_once(state: watch.Watch, said: list[Fact]) -> None:
-    found = process_of(state, 2**22 + 1, CALLED, STARTED)
+@pytest.mark.parametrize(("signals", "kind"), [(0, "watch-left-out"), (2, "watch-second")])
+def test_a_clean_up_that_was_cut_off_is_told_once(
+    signals: int, kind: str, state: watch.Watch, said: list[Fact]
+) -> None:
+    process_of(state, 2**22 + 1, CALLED, STARTED)
+    state.signals += [watch.Signal(signal.SIGINT, 20.0)] * signals
     state.look()
-    for cause in state.was_cut_off(found):
-        state.say(found, cause)
-    assert [each.kind for each in said] == ["watch-left-out"]
+    state.look()  # it is gone, and was told
+    assert [each.kind for each in said] == [kind]
 
 
 def test_a_server_that_got_the_signal_itself_is_not_talked_about(

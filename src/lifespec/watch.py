@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.group import GroupListener, is_alive
-from lifespec.diagnosis.waiting import Cause, causes, cut_off, events, handlers
+from lifespec.diagnosis.waiting import Cause, causes, cut_off, events, handler
 from lifespec.diagnosis.watched import Process
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
@@ -57,21 +57,6 @@ if spec is not None and spec.loader is not None:  # which this one hides
 Tell = Callable[[Fact, Sequence[Fact], Fact | None, int], object]
 
 
-def write_agent(folder: Path, command: Sequence[str]) -> None:
-    """Write the agent into a folder, so that it begins with each Python that has it on its path."""
-    package = folder / AGENT
-    package.mkdir()
-    (package / "__init__.py").touch()
-    for name in FILES:
-        text = resources.files("lifespec.diagnosis").joinpath(f"{name}.py").read_bytes()
-        (package / f"{name}.py").write_bytes(text)
-    targets = filter(None, map(TARGET.match, command))
-    own = next((each[1] for each in targets), "")
-    begin = BEGIN.format(folder=str(folder), own=own)
-    (folder / "begin.py").write_text(begin, "utf-8")
-    (folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
-
-
 class Signal(NamedTuple):
     """A signal that has come, when, and whether to all of this group."""
 
@@ -96,31 +81,26 @@ class Watch:
 
     def look(self) -> None:
         """Read what the agents have written, and say what is new; whatever goes wrong, go on."""
-        with contextlib.suppress(Exception):
-            self._look()
-
-    def _look(self) -> None:
         now = time.time()
         if now - self.ticked > SUSPENDED:
             self.suspensions.append((now, now - self.ticked))
         self.ticked = now
-        for path in self.folder.glob("*.seen"):
-            self.processes.setdefault(int(path.stem), Process(path)).read()
-        for each in self.processes.values():
-            if each.pid in self.gone:
-                continue
-            each.told_to_end = self.signals[0].time if self.signals else None
-            found = causes(each, self.lasted, self.after)
-            if not is_alive(each.pid):
-                self.gone.add(each.pid)
-                each.read()
-                found = chain(events(each), self.was_cut_off(each))
-            for cause in found:
-                self.say(each, cause)
-        if self.command and self.signals:
-            is_over = self.command.returncode is not None
-            if is_over or self.lasted(self.signals[0].time) > self.after:
-                self.say_signal(self.command)
+        with contextlib.suppress(Exception):
+            for path in self.folder.glob("*.seen"):
+                self.processes.setdefault(int(path.stem), Process(path)).read()
+            for each in [x for x in self.processes.values() if x.pid not in self.gone]:
+                each.told_to_end = self.signals[0].time if self.signals else None
+                found = causes(each, self.lasted, self.after)
+                if not is_alive(each.pid):
+                    self.gone.add(each.pid)
+                    each.read()
+                    found = chain(events(each), cut_off(each))
+                for cause in found:
+                    self.say(each, cause)
+            if self.command and self.signals:
+                is_over = self.command.returncode is not None
+                if is_over or self.lasted(self.signals[0].time) > self.after:
+                    self.say_signal(self.command)
 
     def lasted(self, began: float) -> float:
         """Return the seconds since a moment, without those in which this process was stopped."""
@@ -134,25 +114,18 @@ class Watch:
                 return
             pids.append(process.pid)
             if (count := len(pids)) > 1:
-                cause = cause._replace(
-                    fact=fact("watch-failed-again", count=count, **cause.fact.parts)
-                )
+                again = fact("watch-failed-again", count=count, **cause.fact.parts)
+                cause = cause._replace(fact=again)
             if count & (count - 1):  # 1, 2, 4, 8 ...
                 return
+        if cause.kind in ("cut off", "left out") and len(self.signals) > 1:
+            name = signal.Signals(self.signals[-1].number).name
+            cause = cause._replace(fact=fact("watch-second", signal=name, what=cause.fact))
         key = process.pid, cause.kind
         if key not in self.told or self.told[key] != cause.same:
             self.told[key] = cause.same
             several = sum(each.has_server for each in self.processes.values()) > 1
             self.tell(cause.fact, cause.rows, cause.advice, process.pid if several else 0)
-
-    def was_cut_off(self, process: Process) -> Iterator[Cause]:
-        """Yield that the clean-up of a process that has ended did not come to its end."""
-        for cause in cut_off(process):
-            if len(self.signals) > 1:
-                name = signal.Signals(self.signals[-1].number).name
-                yield cause._replace(fact=fact("watch-second", signal=name, what=cause.fact))
-            else:
-                yield cause
 
     def say_signal(self, command: "subprocess.Popen[bytes]") -> None:
         """Say that a signal did not reach the server, or that a handler of the author's took it."""
@@ -162,7 +135,7 @@ class Watch:
             waits = not is_over and (each.look.get("open") or each.look.get("blocked"))
             if each.pid in self.gone or not each.has_server or each.is_stopping or waits:
                 continue
-            if each.has_started and (taken := handlers(each).get(name)):
+            if each.has_started and (taken := handler(each, name)):
                 what = fact("signal-taken", signal=name, handler=taken)
                 self.say(each, Cause("taken", "", what))
             elif not to_all and command.pid not in self.processes and (each.has_started or is_over):
@@ -226,8 +199,8 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
             with contextlib.suppress(Exception):
                 state.end(status)
         finally:
-            for number, handler in old.items():
-                signal.signal(number, handler)
+            for number, before in old.items():
+                signal.signal(number, before)
             listener.close()
     return status
 
@@ -251,14 +224,27 @@ def attach(pid: int, after: float, tell: Tell) -> None:
 
 @contextlib.contextmanager
 def _folder(command: Sequence[str]) -> Iterator[Path]:
-    """Yield a folder with the agent for a command, which is removed at the end."""
+    """Yield a folder from which the agent begins in each Python that has it on its path.
+
+    It is removed at the end.
+    """
     import fcntl  # noqa: PLC0415  which Windows lacks, where only this module's help is read
 
     with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
-        write_agent(Path(name), command)
+        folder = Path(name)
+        package = folder / AGENT
+        package.mkdir()
+        (package / "__init__.py").touch()
+        for each in FILES:
+            text = resources.files("lifespec.diagnosis").joinpath(f"{each}.py").read_bytes()
+            (package / f"{each}.py").write_bytes(text)
+        targets = filter(None, map(TARGET.match, command))
+        begin = BEGIN.format(folder=name, own=next((each[1] for each in targets), ""))
+        (folder / "begin.py").write_text(begin, "utf-8")
+        (folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
         lock = os.open(name, os.O_RDONLY)  # held for as long as this process lives
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            yield Path(name)
+            yield folder
         finally:
             os.close(lock)

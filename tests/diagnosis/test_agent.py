@@ -22,7 +22,6 @@ import trio
 from lifespec.diagnosis import agent as module
 from lifespec.diagnosis import alive, hooks, stacks
 from lifespec.diagnosis.agent import Agent
-from lifespec.diagnosis.hooks import Server
 
 HERE = Path(__file__).name
 SOURCE = """
@@ -49,17 +48,10 @@ class Lifespan:
     async def stop(self):
         await self.events.put({"type": "lifespan.shutdown"})
 
-class Off:
-    def startup(self):
+    def off(self):
         return "off"
 """
-
-
-class Loop:
-    """What stands in for an event loop."""
-
-    call_soon_threadsafe: Any
-    _signal_handlers: Any
+METHODS = {"called": "call", "received": "receive", "sent": "send", "shutdown": "stop"}
 
 
 @pytest.fixture
@@ -71,9 +63,8 @@ def agent(tmp_path: Path) -> Agent:
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterator[Any]:
     """Import a server that the agent knows."""
     (tmp_path / "toyserver.py").write_text(SOURCE, "utf-8")
-    known = Server("toy", "Lifespan", "call", "receive", "send", "stop")
+    known = ("toy", "Lifespan", {**METHODS, "no-lifespan": "off"})
     monkeypatch.setitem(hooks.SERVERS, "toyserver", known)
-    monkeypatch.setitem(hooks.MOMENTS, "toyserver", ("toy", "Off", "startup", "no-lifespan"))
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "meta_path", [hooks.Finder(agent), *sys.meta_path])
     yield importlib.import_module("toyserver")
@@ -146,6 +137,9 @@ def test_a_blocked_loop_is_seen_with_its_line(agent: Agent) -> None:
         begun.set()
         over.wait()
 
+    def closed(*_: object) -> None:
+        raise RuntimeError
+
     thread = threading.Thread(target=asyncio.run, args=(blocks(),))
     thread.start()
     begun.wait()
@@ -153,20 +147,14 @@ def test_a_blocked_loop_is_seen_with_its_line(agent: Agent) -> None:
         agent.look(time.monotonic() + seconds)
     over.set()
     thread.join()
+    agent.posted.clear()
+    loop = type("Loop", (), {"call_soon_threadsafe": closed})  # it was closed meanwhile
+    assert agent.busy(loop, sys._getframe(), 0.0) is None
+    assert agent.posted == {}
     first, second = lines(agent, "look")
     assert first["blocked"] == []
     ((seconds, where),) = second["blocked"]
     assert (seconds, where[-1][2]) == (2, "blocks")
-
-
-def test_a_loop_that_was_closed_meanwhile_is_not_blocked(agent: Agent) -> None:
-    def closed(*_: object) -> None:
-        raise RuntimeError
-
-    loop = Loop()
-    loop.call_soon_threadsafe = closed
-    assert agent.busy(loop, sys._getframe(), 0.0) is None
-    assert agent.posted == {}
 
 
 def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
@@ -190,7 +178,7 @@ def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
 
     asyncio.run(main())
     assert agent.running({}) == {}
-    assert toy.Off().startup() == "off"
+    assert toy.Lifespan(app).off() == "off"
     assert [each["type"] for each in lines(agent, "sent")] == ["lifespan.startup.complete"]
     (raised,) = lines(agent, "raised")
     assert (raised["error"]["type"], raised["error"]["text"]) == (
@@ -236,11 +224,11 @@ def test_an_exception_group_is_its_first_exception(agent: Agent) -> None:
 
 def test_the_authors_handlers_of_signals_are_seen(agent: Agent) -> None:
     handlers = {signal.SIGINT: SimpleNamespace(_callback=for_ever)}
-    loop = Loop()
-    loop._signal_handlers = handlers
+    loop = SimpleNamespace(_signal_handlers=handlers)
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        found = agent.handlers({loop: None})
+        loops: Any = [loop]
+        found = agent.handlers(loops)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert {name: each[2].rpartition(".")[2] for name, each in found.items()} == {
@@ -355,11 +343,6 @@ def test_it_looks_until_nobody_reads(
     assert not agent.is_watched()
 
 
-def test_what_cannot_be_written_is_left_out(agent: Agent) -> None:
-    agent.path = "/nowhere/file"
-    agent.note("look")
-
-
 def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
     started: list[Any] = []
     forks: dict[str, Callable[[], None]] = {}
@@ -367,7 +350,7 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(module, "start_new_thread", lambda run, _: started.append(run))
     monkeypatch.setattr(os, "register_at_fork", forks.update)
     agent = module.begin(str(tmp_path))
-    toy.Off().startup()  # of a module that was imported before
+    toy.Lifespan(None).off()  # of a module that was imported before
     (tmp_path / "stop").touch()
     agent.look(time.monotonic())
     assert agent.is_stopping
@@ -394,20 +377,16 @@ def test_while_it_serves_little_is_looked_at(agent: Agent) -> None:
     assert (first["for"], second["for"]) == (0, 3)
 
 
-def test_a_class_is_hooked_by_one_table_or_the_other(
+def test_what_is_no_coroutine_function_is_not_marked_as_one(
     toy: Any, agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     marked: list[Any] = []
-    inspect = sys.modules["inspect"]
-    monkeypatch.setattr(
-        inspect, "markcoroutinefunction", lambda each: marked.append(each) or each, raising=False
-    )
-    monkeypatch.delitem(hooks.MOMENTS, "toyserver")
-    fresh = importlib.reload(toy)  # whose methods the finder has hooked, and marked
-    assert len(marked) == 4
-    monkeypatch.delitem(hooks.SERVERS, "toyserver")
-    hooks.hook(fresh, agent)
-    assert len(marked) == 4
+    mark = lambda each: marked.append(each) or each  # noqa: E731
+    monkeypatch.setattr("inspect.markcoroutinefunction", mark, raising=False)
+    known = ("toy", "Lifespan", {"stop": "stop", "no-lifespan": "off"})
+    monkeypatch.setitem(hooks.SERVERS, "toyserver", known)
+    importlib.reload(toy)
+    assert [each.__name__ for each in marked] == ["stop"]
 
 
 def test_an_answer_to_a_call_before_it_was_watched_is_seen_too(toy: Any, agent: Agent) -> None:

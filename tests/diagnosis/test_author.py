@@ -85,11 +85,6 @@ def test_a_place_is_that_of_the_innermost_function(
     assert found.source.startswith(source)
 
 
-def test_a_call_that_is_over_waits_nowhere() -> None:
-    assert asyncio.run(frames(lambda: asyncio.sleep(0))) == []
-    assert author.place([]) is None
-
-
 @pytest.mark.parametrize("module", ["stand", "stand.kiosk"])
 def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

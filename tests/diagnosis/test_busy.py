@@ -1,7 +1,6 @@
 """Who uses a processor, as a share of the time that the machine gives."""
 
 import asyncio
-import time
 from threading import get_ident
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 from lifespec.diagnosis import busy
 from lifespec.diagnosis.fact import Place
-from lifespec.diagnosis.stacks import Line
 
 
 def test_a_share_is_of_the_time_that_the_machine_gives(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,57 +32,9 @@ def test_what_has_no_line_of_an_author_or_ends_is_not_told(monkeypatch: pytest.M
     assert found.parts["percent"] == 90
 
 
-def test_this_thread_has_used_a_processor() -> None:
-    before = busy.used()[get_ident()][0]
-    end = time.thread_time() + 0.02
-    while time.thread_time() < end:
-        pass
-    assert busy.used()[get_ident()][0] > before
-
-
-def test_a_task_that_waits_is_not_busy_and_one_that_waits_for_its_turn_is() -> None:
-    async def turns() -> None:
-        while True:
-            await asyncio.sleep(0)
-
-    async def main() -> set[str]:
-        waits = asyncio.Event()
-        tasks = [asyncio.create_task(each) for each in (turns(), waits.wait(), waiter(waits))]
-        await asyncio.sleep(0.01)
-        busy._note_ready(seen)
-        for task in tasks:
-            task.cancel()
-        return {at.function for at in seen[get_ident()]}
-
-    async def waiter(event: asyncio.Event) -> None:
-        await event.wait()
-
-    seen: busy.Places = {}
-    assert asyncio.run(main()) == {"main", "turns"}
-    busy._note_ready(seen)  # as on trio
-
-
 def test_most_of_a_time_is_at_a_line_or_nowhere() -> None:
     at = Place("load", "shop.py", 7)
     spent = [(1.0, at, True), (2.0, at, True), (3.0, None, False), (9.0, None, False)]
     assert busy.most(spent, 0.5, 3.5) == (at, True)
     assert busy.most(spent, 1.5, 3.5) == (None, False)
     assert busy.most([], 0.0, 1.0) == (None, False)
-
-
-def test_it_is_noted_what_a_thread_is_at_and_else_what_it_waits_at(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    here = Line(__file__, 1, "waits")
-    monkeypatch.setattr(busy, "TURN", 0.01)
-    with busy.spending(lambda: [here]) as spent:
-        while not spent:
-            time.sleep(0.01)
-        monkeypatch.setattr(busy, "_at", lambda _: None)
-        while spent[-1][2]:
-            time.sleep(0.01)
-    first, last = spent[0], spent[-1]
-    assert first[1]
-    assert first[1].function.startswith("test_it_is_noted")
-    assert last[1]
-    assert last[1].function == "waits"

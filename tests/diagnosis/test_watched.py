@@ -31,7 +31,7 @@ def process(tmp_path: Path, *lines: dict[str, Any], look: dict[str, Any] | None 
     for each in lines:
         found.take({"time": 1.0, "server": "uvicorn", **each})
     if look is not None:
-        found.take({"what": "look", **look})
+        found.take({"what": "look", "loops": 1, **look})
     return found
 
 
@@ -48,127 +48,62 @@ def sent(type_: str, **more: Any) -> dict[str, Any]:
 
 
 CALLED, STARTED, STOPPED = {"what": "called"}, sent("startup.complete"), sent("shutdown.complete")
-SHUTDOWN = {"what": "shutdown"}
+STOP, SHUTDOWN = {"what": "stop"}, {"what": "shutdown"}
 RAISED = {"what": "raised", "error": ERROR, "received": True}
+SERVING, CLEANING = [CALLED, STARTED], [CALLED, STARTED, SHUTDOWN]
+ENDED, IMPORTS = [*CLEANING, STOPPED], [{"what": "began", "server": ""}]
 AT = f"`clean_up`, {HERE}:1"
-BLOCKED = [[3, [OWN]]]
 LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
+LIFE, BLOCKS = {"lifespans": [CALL]}, {"blocked": [[3, [OWN]]]}
+ASKS, RUNS = {"lifespans": [CALL | {"asks": True}]}, {"lifespans": [CALL | {"runs": True}]}
+OPEN = {"open": 1, "all": True, "requests": [["GET", "/", 3, [OWN]]]}
+MANY = [["GET", "/", None, [LIBRARY]], ["GET", "/a", None, []]]
+STAYS = {"threads": [], "children": [], "main": [LIBRARY], "loops": 0}
+PUMP = {**STAYS, "threads": [["pump", [OWN]]], "children": ["x (1)"]}
+IMPORT = {"importing": "shop", "for": 4, "main": [OWN]}
+LASTED, SENDS = "startup has lasted 5 s; it", "has not sent lifespan.shutdown. Requests"
+CLEANS, WHILE = "clean-up has lasted 5 s; it", "the application has ended while it was running:"
+ANOTHER = "instead of answering it waits for another event"
+KEPT = "Uvicorn has ended, and its process stays:"
 
 
 @pytest.mark.parametrize(
     ("lines", "look", "sentence"),
     [
-        ([CALLED], {"lifespans": [CALL]}, f"startup has lasted 5 s; it waits in {AT}"),
-        (
-            [CALLED],
-            {"lifespans": [CALL], "blocked": BLOCKED},
-            f"startup has lasted 5 s; it blocks the event loop in {AT}",
-        ),
-        (
-            [CALLED],
-            {"lifespans": [CALL | {"asks": True}]},
-            "startup has lasted 5 s; instead of answering it waits for another event",
-        ),
-        ([CALLED], {"lifespans": [CALL | {"runs": True}]}, None),
+        ([CALLED], LIFE, f"{LASTED} waits in {AT}"),
+        ([CALLED], LIFE | BLOCKS, f"{LASTED} blocks the event loop in {AT}"),
+        ([CALLED], LIFE | {"blocked": [[3, [LIBRARY]]]}, LASTED),
+        ([CALLED], ASKS, f"startup has lasted 5 s; {ANOTHER}"),
+        ([CALLED], RUNS, None),
         ([CALLED], {"lifespans": [CALL | {"over": True}]}, None),
+        (CLEANING, LIFE, f"{CLEANS} waits in {AT}"),
+        (CLEANING, LIFE | BLOCKS, f"{CLEANS} blocks the event loop in {AT}"),
+        (CLEANING, ASKS, f"clean-up has lasted 5 s; {ANOTHER} in {AT}"),
+        (CLEANING, RUNS, None),
+        ([*SERVING, STOP], BLOCKS, f"shutdown has lasted 5 s; it blocks the event loop in {AT}"),
+        ([*SERVING, STOP], OPEN, f"shutdown has lasted 5 s; Uvicorn {SENDS}"),
         (
-            [CALLED],
-            {"lifespans": [CALL], "blocked": [[3, [LIBRARY]]]},
-            "startup has lasted 5 s; it",
+            [*SERVING, STOP | {"server": "other"}],
+            {"open": 9, "all": False, "requests": MANY},
+            f"shutdown has lasted 5 s; Other {SENDS}",
         ),
-        (
-            [CALLED, STARTED, SHUTDOWN],
-            {"lifespans": [CALL], "loops": 1},
-            f"clean-up has lasted 5 s; it waits in {AT}",
-        ),
-        (
-            [CALLED, STARTED, SHUTDOWN],
-            {"lifespans": [CALL], "loops": 1, "blocked": BLOCKED},
-            f"clean-up has lasted 5 s; it blocks the event loop in {AT}",
-        ),
-        (
-            [CALLED, STARTED, SHUTDOWN],
-            {"lifespans": [CALL | {"asks": True}], "loops": 1},
-            f"clean-up has lasted 5 s; instead of answering it waits for another event in {AT}",
-        ),
-        ([CALLED, STARTED, SHUTDOWN], {"lifespans": [CALL | {"runs": True}], "loops": 1}, None),
-        (
-            [CALLED, STARTED, {"what": "stop"}],
-            {"loops": 1, "blocked": BLOCKED},
-            f"shutdown has lasted 5 s; it blocks the event loop in {AT}",
-        ),
-        (
-            [CALLED, STARTED, {"what": "stop"}],
-            {"loops": 1, "open": 1, "all": True, "requests": [["GET", "/", 3, [OWN]]]},
-            "shutdown has lasted 5 s; Uvicorn has not sent lifespan.shutdown. Requests",
-        ),
-        (
-            [CALLED, STARTED, {"what": "stop", "server": "other"}],
-            {
-                "loops": 1,
-                "open": 9,
-                "all": False,
-                "requests": [["GET", "/", None, [LIBRARY]], ["GET", "/a", None, []]],
-            },
-            "shutdown has lasted 5 s; Other has not sent lifespan.shutdown. Requests",
-        ),
-        ([CALLED, STARTED, {"what": "stop"}], {"loops": 1}, None),
-        (
-            [CALLED, STARTED, SHUTDOWN, STOPPED],
-            {"threads": [["pump", [OWN]]], "children": ["x (1)"], "main": [LIBRARY]},
-            f"Uvicorn has ended, and its process stays: the thread `pump` is no daemon, in {AT}",
-        ),
-        (
-            [CALLED, STARTED, SHUTDOWN, STOPPED],
-            {"threads": [["pump", []]], "children": [], "main": []},
-            "Uvicorn has ended, and its process stays: the thread `pump` is no daemon",
-        ),
-        (
-            [CALLED, STARTED, SHUTDOWN, STOPPED],
-            {"threads": [], "children": ["x (1)"], "main": [LIBRARY]},
-            "Uvicorn has ended, and its process stays: the child process x (1) still runs",
-        ),
-        (
-            [CALLED, STARTED, SHUTDOWN, STOPPED],
-            {"threads": [], "children": [], "main": [OWN]},
-            f"Uvicorn has ended, and its process stays: it waits in {AT}",
-        ),
-        (
-            [{"what": "began", "server": ""}],
-            {"importing": "shop", "for": 4, "main": [OWN]},
-            f"startup has not begun: the import of `shop` has lasted 4 s, in {AT}",
-        ),
-        (
-            [{"what": "began", "server": ""}],
-            {"importing": "shop", "for": 4, "main": [LIBRARY]},
-            None,
-        ),
+        ([*SERVING, STOP], {}, None),
+        (ENDED, PUMP, f"{KEPT} the thread `pump` is no daemon, in {AT}"),
+        (ENDED, {**PUMP, "threads": [["pump", []]]}, f"{KEPT} the thread `pump` is no daemon"),
+        (ENDED, {**STAYS, "children": ["x (1)"]}, f"{KEPT} the child process x (1) still runs"),
+        (ENDED, {**STAYS, "main": [OWN]}, f"{KEPT} it waits in {AT}"),
+        (IMPORTS, IMPORT, f"startup has not begun: the import of `shop` has lasted 4 s, in {AT}"),
+        (IMPORTS, IMPORT | {"main": [LIBRARY]}, None),
         ([CALLED, sent("startup.failed", error=ERROR)], {}, "startup failed: KeyError: 'pool', in"),
         ([CALLED, sent("startup.failed", text="T\nno pool")], {}, "startup failed: no pool"),
         ([CALLED, sent("startup.failed")], {}, "startup failed: it sent no message"),
         ([CALLED, RAISED], {}, "startup raised KeyError: 'pool', in"),
         ([CALLED, RAISED | {"received": False}], {}, "the application has no lifespan: it raised"),
-        (
-            [CALLED, RAISED | {"error": CANCELLED}],
-            {},
-            f"Uvicorn has cancelled startup, in {AT}",
-        ),
-        (
-            [CALLED, STARTED, RAISED],
-            {},
-            "the application has ended while it was running: it raised KeyError: 'pool', in",
-        ),
-        (
-            [CALLED, STARTED, RAISED | {"error": CANCELLED}],
-            {},
-            "the application has ended while it was running: it raised CancelledError, in",
-        ),
-        ([CALLED, STARTED, SHUTDOWN, RAISED], {}, "clean-up failed: KeyError: 'pool', in"),
-        (
-            [CALLED, STARTED, SHUTDOWN, sent("shutdown.failed", text="no disk")],
-            {},
-            "clean-up failed: no disk",
-        ),
+        ([CALLED, RAISED | {"error": CANCELLED}], {}, f"Uvicorn has cancelled startup, in {AT}"),
+        ([*SERVING, RAISED], {}, f"{WHILE} it raised KeyError: 'pool', in"),
+        ([*SERVING, RAISED | {"error": CANCELLED}], {}, f"{WHILE} it raised CancelledError, in"),
+        ([*CLEANING, RAISED], {}, "clean-up failed: KeyError: 'pool', in"),
+        ([*CLEANING, sent("shutdown.failed", text="no disk")], {}, "clean-up failed: no disk"),
         ([{"what": "no-lifespan"}], {}, "Uvicorn calls the application with no lifespan scope"),
         (
             [{"what": "died", "task": "pump", "error": ERROR | {"text": "", "lines": []}}],
@@ -185,8 +120,7 @@ def test_a_cause(
 
 
 def test_a_signal_counts_where_the_server_says_nothing(tmp_path: Path) -> None:
-    look = {"loops": 1, "open": 1, "all": True, "requests": [["GET", "/", 3, [OWN]]]}
-    found = process(tmp_path, CALLED, STARTED, look=look)
+    found = process(tmp_path, CALLED, STARTED, look=OPEN)
     assert said(found) == []
     assert len(said(found, stopped=1.0)) == 1
     assert said(found, stopped=5.0) == []
@@ -209,24 +143,16 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "kinds"),
     [
-        ([CALLED, STARTED, SHUTDOWN], ["cut off"]),
-        ([STARTED, SHUTDOWN], []),  # a process that ran already
-        ([CALLED, STARTED, SHUTDOWN, RAISED | {"error": CANCELLED}], ["cut off"]),
-        ([CALLED, STARTED, SHUTDOWN, RAISED], []),
-        ([CALLED, STARTED, RAISED | {"error": CANCELLED, "time": 0.5}, SHUTDOWN], []),
-        ([CALLED, STARTED, SHUTDOWN, STOPPED], []),
-        ([CALLED, STARTED, SHUTDOWN, sent("shutdown.failed", error=CANCELLED)], ["cut off"]),
-        ([CALLED, STARTED, SHUTDOWN, sent("shutdown.failed", error=ERROR)], []),
-        (
-            [
-                CALLED,
-                STARTED,
-                SHUTDOWN,
-                sent("shutdown.failed", error=CANCELLED | {"outside": False}),
-            ],
-            [],
-        ),
-        ([CALLED, STARTED], ["left out"]),
+        (CLEANING, ["cut off"]),
+        (CLEANING[1:], []),  # a process that ran already
+        ([*CLEANING, RAISED | {"error": CANCELLED}], ["cut off"]),
+        ([*CLEANING, RAISED], []),
+        ([*SERVING, RAISED | {"error": CANCELLED, "time": 0.5}, SHUTDOWN], []),
+        (ENDED, []),
+        ([*CLEANING, sent("shutdown.failed", error=CANCELLED)], ["cut off"]),
+        ([*CLEANING, sent("shutdown.failed", error=ERROR)], []),
+        ([*CLEANING, sent("shutdown.failed", error=CANCELLED | {"outside": False})], []),
+        (SERVING, ["left out"]),
         ([CALLED], []),
     ],
 )

@@ -186,33 +186,6 @@ async def test_shop(lifespan):
 # ---- pytest itself -----------------------------------------------------------------------------
 
 
-def test_threads_that_are_left_behind_and_logged_errors_are_warned_of(run: Run) -> None:
-    source = """
-import logging
-import threading
-
-over = threading.Event()
-
-@shop.life
-async def starts(scope):
-    logging.getLogger("rows").error("no cache")
-    threading.Thread(target=over.wait, name="connection").start()
-
-async def test_shop(lifespan):
-    async with lifespan(starts):
-        pass
-    over.set()
-"""
-    result = run(source, *AUTO)
-    result.assert_outcomes(passed=1, warnings=2)
-    result.stdout.fnmatch_lines(
-        [
-            "*LifespanWarning: The application left behind a thread that is not a daemon: connec*",
-            "*LifespanWarning: The application logged ERROR rows: no cache*",
-        ]
-    )
-
-
 def test_a_conformance_report_is_shown_where_its_assertion_fails(run: Run) -> None:
     source = """
 from lifespec.conformance import check_app

@@ -11,7 +11,6 @@ import functools
 import sys
 import weakref
 from _thread import get_ident
-from collections import namedtuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
@@ -19,28 +18,30 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _COROUTINE = 0x80  # the flag of its code
-# a class of a server that carries out a lifespan, and its methods: that which calls the
-# application, those that it is given, and that which begins shutdown
-Server = namedtuple("Server", ("name", "kind", "call", "receive", "send", "stop"))
-# by module
+
+
+def _lifespan(*methods: str) -> dict[str, str]:
+    """Return the methods of a class that carries out a lifespan, by what their calls say.
+
+    That which calls the application, the two that it is given, and that which begins shutdown.
+    """
+    return dict(zip(("called", "received", "sent", "shutdown"), methods))
+
+
+_UVICORN = _lifespan("main", "receive", "send", "shutdown")
+_GRANIAN = _lifespan("handle", "receive", "send", "shutdown")
+_HYPERCORN = _lifespan("handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown")
+_GUNICORN = _lifespan("_run_lifespan", "_receive", "_send", "shutdown")
+# by module: the server, a class, and its methods by what their calls say
 SERVERS = {
-    "uvicorn.lifespan.on": Server("uvicorn", "LifespanOn", "main", "receive", "send", "shutdown"),
-    "hypercorn.asyncio.lifespan": Server(
-        "hypercorn", "Lifespan", "handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown"
-    ),
-    "hypercorn.trio.lifespan": Server(
-        "hypercorn", "Lifespan", "handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown"
-    ),
-    "granian.asgi": Server("granian", "LifespanProtocol", "handle", "receive", "send", "shutdown"),
-    "gunicorn.asgi.lifespan": Server(
-        "gunicorn", "LifespanManager", "_run_lifespan", "_receive", "_send", "shutdown"
-    ),
-}
-# methods whose call says something by itself: module, class, method, and what
-MOMENTS = {
-    "uvicorn.server": ("uvicorn", "Server", "shutdown", "stop"),
-    "uvicorn.lifespan.off": ("uvicorn", "LifespanOff", "startup", "no-lifespan"),
-    "daphne.server": ("daphne", "Server", "run", "no-lifespan"),
+    "uvicorn.lifespan.on": ("uvicorn", "LifespanOn", _UVICORN),
+    "hypercorn.asyncio.lifespan": ("hypercorn", "Lifespan", _HYPERCORN),
+    "hypercorn.trio.lifespan": ("hypercorn", "Lifespan", _HYPERCORN),
+    "granian.asgi": ("granian", "LifespanProtocol", _GRANIAN),
+    "gunicorn.asgi.lifespan": ("gunicorn", "LifespanManager", _GUNICORN),
+    "uvicorn.server": ("uvicorn", "Server", {"stop": "shutdown"}),
+    "uvicorn.lifespan.off": ("uvicorn", "LifespanOff", {"no-lifespan": "startup"}),
+    "daphne.server": ("daphne", "Server", {"no-lifespan": "run"}),
 }
 
 
@@ -58,55 +59,44 @@ class Lifespan:
 
 
 class Finder:
-    """Lets the classes of SERVERS and MOMENTS say what they do, once their module is imported."""
+    """Lets the classes of SERVERS say what they do, once their module is imported."""
 
     def __init__(self, agent: Any) -> None:
         self.agent = agent
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of such a module, as the other finders have it."""
-        if name not in SERVERS and name not in MOMENTS:
+        if name not in SERVERS:
             return None
         for each in sys.meta_path:
             find = getattr(each, "find_spec", None)
             spec = find(name, path, target) if find and each is not self else None
             if spec is not None and spec.loader is not None:
-                spec.loader.exec_module = self.hooked(spec.loader.exec_module)
+                execute = spec.loader.exec_module
+
+                def executes(module: Any, execute: Callable[[Any], None] = execute) -> None:
+                    execute(module)
+                    with contextlib.suppress(Exception):
+                        hook(module, self.agent)
+
+                spec.loader.exec_module = executes
                 return spec
         return None
 
-    def hooked(self, execute: Callable[[Any], None]) -> Callable[[Any], None]:
-        """Return what executes a module, and then hooks its classes."""
-
-        def executes(module: Any) -> None:
-            execute(module)
-            with contextlib.suppress(Exception):
-                hook(module, self.agent)
-
-        return executes
-
 
 def hook(module: Any, agent: Any) -> None:
-    """Let the methods of a server's classes tell when they are called."""
-    name = module.__name__
-    if name in MOMENTS:
-        title, owner, method, what = MOMENTS[name]
-        on_call(
-            getattr(module, owner), method, lambda *_: agent.note(what, server=title), first=True
-        )
-    if name not in SERVERS:
-        return
-    server = SERVERS[name]
-    kind = getattr(module, server.kind)
+    """Let the methods of a server's class tell when they are called."""
+    server, owner, methods = SERVERS[module.__name__]
+    kind = getattr(module, owner)
     calls: Any = weakref.WeakKeyDictionary()
 
     def called(this: Any, coroutine: Any, *_: Any) -> None:
         call = calls[this] = Lifespan()
         call.coroutine = weakref.ref(coroutine)
         agent.lifespans.append(call)
-        agent.note("called", server=server.name)
+        agent.note("called", server=server)
 
-    def receives(this: Any, coroutine: Any, *_: Any) -> None:
+    def received(this: Any, coroutine: Any, *_: Any) -> None:
         calls[this].receive = weakref.ref(coroutine)
         calls[this].has_received = True
         agent.loops[current_loop()] = get_ident()
@@ -117,14 +107,16 @@ def hook(module: Any, agent: Any) -> None:
         text, error = str(message.get("message", "")), agent.error(sys.exc_info()[1])
         agent.note("sent", type=str(message["type"]), text=text, error=error)
 
-    def stopped(*_: Any) -> None:
-        agent.is_stopping = True
-        agent.note("shutdown", server=server.name)
+    def said(what: str, *_: Any) -> None:
+        agent.is_stopping = agent.is_stopping or what == "shutdown"
+        agent.note(what, server=server)
 
-    on_call(kind, server.call, called)
-    on_call(kind, server.receive, receives)
-    on_call(kind, server.send, sent)
-    on_call(kind, server.stop, stopped)
+    notes: dict[str, Callable[..., Any]] = {"called": called, "received": received, "sent": sent}
+    for what, method in methods.items():
+        note = notes.get(what) or functools.partial(said, what)
+        on_call(kind, method, note, first=what not in notes)
+    if "called" not in methods:
+        return
     set_before = kind.__setattr__
 
     def set_now(this: Any, name: str, value: Any) -> None:
@@ -179,5 +171,5 @@ def current_loop() -> Any:
 def install(agent: Any) -> None:
     """Set the hooks: now in the modules that are imported, and later in the others."""
     sys.meta_path.insert(0, Finder(agent))
-    for each in {*SERVERS, *MOMENTS} & {*sys.modules}:
+    for each in {*SERVERS} & {*sys.modules}:
         hook(sys.modules[each], agent)

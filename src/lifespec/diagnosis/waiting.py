@@ -44,10 +44,9 @@ def at(lines: Sequence[Any]) -> Place | None:
     return Place(function, "/".join(Path(file).parts[-2:]), line)
 
 
-def placed(what: Fact, lines: Sequence[Any]) -> Fact:
+def placed(what: Fact, place: Place | None, kind: str = "doing-at") -> Fact:
     """Return a fact with its place, if it has one."""
-    place = at(lines)
-    return fact("doing-at", what=what, place=place.fact()) if place else what
+    return fact(kind, what=what, place=place.fact()) if place else what
 
 
 def sources(lines: Sequence[Any]) -> list[Fact]:
@@ -68,17 +67,11 @@ def _error(found: Mapping[str, Any]) -> Error:
     return Error(found["type"], found["text"], at(found["lines"]), texts=found["text"])
 
 
-def handlers(process: Process) -> dict[str, Fact]:
-    """Return the author's own handlers of signals, by the name of the signal."""
-    found = process.look.get("handlers", {})
-    return {
-        name: Place.at(function, file, line).fact()
-        for name, (file, line, function) in found.items()
-    }
-
-
-def _call(process: Process) -> dict[str, Any] | None:
-    return next((each for each in process.lifespans if not each["over"]), None)
+def handler(process: Process, signal: str) -> Fact | None:
+    """Return the author's own handler of a signal, if there is one."""
+    lines = process.look.get("handlers", {}).get(signal)
+    place = at([[*lines, True]]) if lines else None
+    return place.fact() if place else None
 
 
 def _busy(process: Process) -> Sequence[Any]:
@@ -106,14 +99,13 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
     called = process.time("called")
     if called and not process.answered:
         if lasted(called) > after:
-            yield from _startup(process, int(lasted(called)))
+            yield from _waits(process, "startup", int(lasted(called)))
         return
     if look.get("importing") and not process.has_server and look["for"] >= after:
         place = at(look["main"])
         if place and look["main"][-1][-1]:
             what = fact("watch-importing", module=look["importing"], seconds=look["for"])
-            what = fact("at-place", what=what, place=place.fact())
-            yield Cause("importing", place, what)
+            yield Cause("importing", place, placed(what, place, "at-place"))
     if (begun := process.stopped) and process.has_server and lasted(begun) > after:
         yield from _shutdown(process, int(lasted(min(begun, process.told_to_end or begun))))
 
@@ -131,8 +123,7 @@ def events(process: Process) -> Iterator[Cause]:
         if not process.has_started:
             place = at(raised["error"]["lines"]) or at(process.kept)
             what = fact("watch-startup-cut-off", server=server)
-            what = fact("at-place", what=what, place=place.fact()) if place else what
-            yield Cause("startup cut off", place, what)
+            yield Cause("startup cut off", place, placed(what, place, "at-place"))
     elif raised and not process.has_started:
         what = error(raised["error"])
         kind = "raised" if raised["received"] else "unsupported"
@@ -163,32 +154,30 @@ def _failed(kind: str, event: Mapping[str, Any]) -> Cause:
     return Cause(kind, what, fact(f"watch-{kind}", error=what), (), found)
 
 
-def _startup(process: Process, seconds: int) -> Iterator[Cause]:
-    if (call := _call(process)) is not None:
-        yield from _waits(process, call, "startup", seconds)
-
-
-def _waits(process: Process, call: Mapping[str, Any], phase: str, seconds: int) -> Iterator[Cause]:
-    """Yield what a call waits for; nothing if it runs just now."""
+def _waits(process: Process, phase: str, seconds: int) -> Iterator[Cause]:
+    """Yield what a call waits for; nothing if it runs just now, or is over."""
+    call = process.call
+    if call is None:
+        return
     if lines := _busy(process):
         doing = Fact("doing-blocked")
     elif call["runs"]:
         return
     else:
         doing, lines = Fact("doing-idle" if call["asks"] else "doing-running"), call["lines"]
-    what = fact(f"watch-{phase}", seconds=seconds, doing=placed(doing, lines))
+    what = fact(f"watch-{phase}", seconds=seconds, doing=placed(doing, at(lines)))
     yield Cause(phase, (doing, at(lines)), what, sources(lines))
 
 
 def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
-    look, call = process.look, _call(process)
+    look = process.look
     server: Any = process.server.capitalize() or Fact("the-server")
     if not look.get("loops") and "threads" in look:
         yield from _staying(process, server)
-    elif process.event("shutdown") and not process.is_over and call is not None:
-        yield from _waits(process, call, "shutdown", seconds)
+    elif process.event("shutdown") and not process.is_over and process.call:
+        yield from _waits(process, "shutdown", seconds)
     elif lines := _busy(process):
-        doing = placed(Fact("doing-blocked"), lines)
+        doing = placed(Fact("doing-blocked"), at(lines))
         what = fact("watch-blocked", seconds=seconds, doing=doing)
         yield Cause("blocked", at(lines), what, sources(lines))
     elif requests := look.get("requests"):
@@ -214,13 +203,12 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
     look = process.look
     held = [("thread", *each) for each in look["threads"]]
     for kind, name, lines in held or [("child", each, ()) for each in look["children"]]:
-        what, place = fact(f"watch-{kind}", name=name), at(lines)
-        what = fact("at-place", what=what, place=place.fact()) if place else what
+        what = placed(fact(f"watch-{kind}", name=name), at(lines), "at-place")
         what = fact("watch-stays", server=server, what=what)
         yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:])
     main = look["main"]
     if main and main[-1][-1] and not held:
-        what = placed(Fact("doing-running"), main)
+        what = placed(Fact("doing-running"), at(main))
         yield Cause("main", at(main), fact("watch-stays", server=server, what=what), sources(main))
 
 

@@ -8,7 +8,7 @@ import gc
 import signal
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -44,24 +44,25 @@ async def tasks(
 
 def threads(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the threads that started meanwhile and that the process has to wait for at its end."""
-    end = time.monotonic() + ENDING
     found = [each for each in threading.enumerate() if each not in before and holds(each)]
-    for each in found:
-        each.join(max(end - time.monotonic(), 0))
-    kept = [each for each in found if each.is_alive() and holds(each)]
-    return [fact("thread-left", name=thread_name(each)) for each in kept]
+    return [fact("thread-left", name=thread_name(x)) for x in _unended(found) if holds(x)]
 
 
 def daemons(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the daemon threads of the author's functions that started meanwhile and do not end."""
+    found = [each for each in threading.enumerate() if each.daemon and each not in before]
+    targets = [getattr(each, "_target", None) or type(each).run for each in found]
+    codes = [getattr(each, "__code__", None) for each in targets]
+    own = [x for x, code in zip(found, codes, strict=True) if code and is_own(code.co_filename)]
+    return [fact("daemon-left", name=thread_name(each)) for each in _unended(own)]
+
+
+def _unended(found: Sequence[threading.Thread]) -> list[threading.Thread]:
+    """Return those of threads that do not end; they have one time for all."""
     end = time.monotonic() + ENDING
-    found = []
-    for each in threading.enumerate():
-        code = getattr(getattr(each, "_target", None) or type(each).run, "__code__", None)
-        if each.daemon and each not in before and code and is_own(code.co_filename):
-            each.join(max(end - time.monotonic(), 0))
-            found += [fact("daemon-left", name=thread_name(each))] * each.is_alive()
-    return found
+    for each in found:
+        each.join(max(end - time.monotonic(), 0))
+    return [each for each in found if each.is_alive()]
 
 
 def processes(pid: int, belongs: Callable[[int], bool] = bool) -> list[Fact]:

@@ -86,6 +86,11 @@ class Process:
         found: list[dict[str, Any]] = self.look.get("lifespans") or self.look.get("others") or []
         return found
 
+    @property
+    def call(self) -> dict[str, Any] | None:
+        """Where the one is that is not over, if there is one."""
+        return next((each for each in self.lifespans if not each["over"]), None)
+
     def event(self, what: str, type_: str = "") -> dict[str, Any] | None:
         """Return the last event of a kind; of "sent" the types that begin so."""
         found = [

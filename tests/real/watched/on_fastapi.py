@@ -4,4 +4,4 @@ import troubles
 from fastapi import FastAPI
 
 app = FastAPI(lifespan=troubles.lifespan)
-app.router.routes += troubles.shop.routes
+app.router.routes += troubles.app.routes

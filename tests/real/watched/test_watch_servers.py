@@ -77,11 +77,7 @@ KINDS = [
     ),
     *((each, "thread", "/ INT", [f"{STAYS} the thread `pump` is no"]) for each in ONE),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
-    ("uvicorn", "startup-blocks", "", ["it blocks the event loop in `blocks`"]),
     ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
-    ("uvicorn", "forgets", "", ["instead of answering it waits for another event"]),
-    ("uvicorn", "raises", "", ["startup raised KeyError: 'DATABASE_URL', in `fails`"]),
-    ("uvicorn", "startup-fails", "", ["startup failed: KeyError: 'DATABASE_URL', in `fails`"]),
     ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
     (
         "gunicorn-asgi",
@@ -93,7 +89,6 @@ KINDS = [
     ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
     ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
     ("uvicorn", "busy", "/ /busy TERM", ["it blocks the event loop in `blocks`"]),
-    ("uvicorn", "handler", "/ TERM", [r"`<lambda>`, troubles.py:\d+ takes SIGTERM from the"]),
     ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
     ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread `Thread-1 of ProcessPoolExecutor`"]),
     ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
@@ -101,12 +96,6 @@ KINDS = [
     ("hypercorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("gunicorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("granian-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
-    (
-        "uvicorn",
-        "clean-up-cancels",
-        "/ TERM",
-        ["clean-up failed: CancelledError, in `lifespan`, .*Nobody"],
-    ),
     ("gunicorn-asgi", "clean-up-waits", "/ INT", ["Gunicorn has ended without lifespan.shutdown"]),
     (
         "hypercorn-trio",

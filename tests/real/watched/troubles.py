@@ -58,13 +58,6 @@ async def joins() -> None:
     thread.join()
 
 
-async def cancels() -> None:
-    task = asyncio.create_task(for_ever())
-    await asyncio.sleep(0)
-    task.cancel()
-    await task
-
-
 def pump() -> None:
     while True:
         time.sleep(0.1)
@@ -91,10 +84,6 @@ async def flushes_at_exit() -> None:
     atexit.register(flush)
 
 
-async def takes_sigterm() -> None:
-    signal.signal(signal.SIGTERM, lambda *_: None)
-
-
 async def starts_a_task_that_dies() -> None:
     async def worker() -> None:
         await asyncio.sleep(0.2)
@@ -113,17 +102,14 @@ async def slowly() -> None:
 # startup and clean-up of each
 TROUBLES = {
     "startup-waits": (in_a_group, nothing),
-    "startup-blocks": (blocks, nothing),
     "startup-holds-the-lock": (holds_the_lock, nothing),
     "startup-fails": (fails, nothing),
     "clean-up-waits": (nothing, for_ever),
     "clean-up-blocks": (nothing, joins),
-    "clean-up-cancels": (nothing, cancels),
     "thread": (starts_a_thread, nothing),
     "process": (starts_a_process, nothing),
     "pool": (starts_a_pool, nothing),
     "exit-handler": (flushes_at_exit, nothing),
-    "handler": (takes_sigterm, nothing),
     "task-dies": (starts_a_task_that_dies, nothing),
     "slow": (slowly, slowly),
 }
@@ -161,7 +147,7 @@ async def busy(_: Request) -> PlainTextResponse:
     return PlainTextResponse("")
 
 
-shop = Starlette(
+app = Starlette(
     lifespan=lifespan,
     routes=[
         Route("/", lambda _: PlainTextResponse("shop")),
@@ -171,18 +157,6 @@ shop = Starlette(
         WebSocketRoute("/chat", chat),
     ],
 )
-
-
-# at startup, without an answer
-BARE = {"raises": lambda _: fails(), "forgets": lambda receive: receive()}
-
-
-async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Serve the shop; or raise at startup, or receive once more in place of an answer."""
-    if scope["type"] == "lifespan" and (trouble := os.environ.get("TROUBLE")) in BARE:
-        await receive()
-        await BARE[trouble](receive)
-    await shop(scope, receive, send)
 
 
 if script := os.environ.get("SCRIPT"):  # of attached.py
