@@ -78,7 +78,7 @@ def lines(agent: Agent, what: str) -> list[dict[str, Any]]:
 
 
 @contextlib.contextmanager
-def running(main: Callable[[], Any], run: Callable[..., Any] = asyncio.run) -> Iterator[None]:
+def running(main: Callable[[], Any]) -> Iterator[None]:
     """Run a coroutine function in a thread until it is left, once it has begun to wait."""
     over, ready = threading.Event(), threading.Event()
 
@@ -91,7 +91,7 @@ def running(main: Callable[[], Any], run: Callable[..., Any] = asyncio.run) -> I
         task.cancel()
         await asyncio.wait([task])
 
-    thread = threading.Thread(target=run, args=(runs,) if run is trio.run else (runs(),))
+    thread = threading.Thread(target=asyncio.run, args=(runs(),))
     thread.start()
     ready.wait()
     try:
@@ -110,24 +110,23 @@ async def board(scope: Any, receive: Any, send: Any) -> None:
         group.create_task(for_ever())
 
 
-def test_an_open_request_is_seen_with_its_line(agent: Agent) -> None:
-    scope = {"type": "http", "method": "GET", "path": "/board"}
-    with running(lambda: board(scope, None, None)):
+async def serve(*types: str) -> None:
+    """Call an application with scopes, as a server does that nobody knows."""
+    scopes = ({"type": each, "method": "GET", "path": "/board"} for each in types)
+    await asyncio.gather(*(board(each, None, None) for each in scopes))
+
+
+def test_open_requests_and_lifespans_are_seen_with_their_lines(agent: Agent) -> None:
+    with running(lambda: serve("http", "lifespan")):
         agent.is_stopping = True
-        agent.look(time.monotonic())
-    (look,) = lines(agent, "look")
-    ((method, path, age, where),) = look["requests"]
-    assert (look["loops"], look["open"], method, path, age) == (1, 1, "GET", "/board", 0)
-    file, _line, function, own = where[-1]
-    assert (Path(file).name, function, own) == (HERE, "for_ever", True)
-
-
-def test_a_lifespan_of_an_unknown_server_is_seen_too(agent: Agent) -> None:
-    with running(lambda: board({"type": "lifespan"}, None, None)):
         agent.look(time.monotonic())
         agent.look(time.monotonic())  # nothing else than before
     (look,) = lines(agent, "look")
     assert [each["asks"] for each in look["others"]] == [False]
+    ((method, path, age, where),) = look["requests"]
+    assert (look["loops"], look["open"], method, path, age) == (1, 1, "GET", "/board", 0)
+    file, _line, function, own = where[-1]
+    assert (Path(file).name, function, own) == (HERE, "for_ever", True)
 
 
 def test_a_blocked_loop_is_seen_with_its_line(agent: Agent) -> None:

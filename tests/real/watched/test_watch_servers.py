@@ -62,7 +62,9 @@ def at(function: str, source: str) -> str:
 
 
 FOR_EVER = at("for_ever", "await asyncio.Event().wait()")
+UNSET, ON_TRIO = "'DATABASE_URL', in `fails`", "it waits in `app`, on_trio.py"
 STAYS = "has ended, and its process stays:"
+BLOCKS = "it blocks the event loop in"
 LATE = "has not sent lifespan.shutdown. Requests that are open: 3"
 THREE = (r"GET /board(, for \d+ s)?, in `events`", r"GET /mail, for \d+ s, " + FOR_EVER)
 CHAT = rf"(GET|websocket) /chat, for \d+ s, {FOR_EVER}"
@@ -71,24 +73,16 @@ KINDS = [
     *((each, "startup-waits", "", [f"startup has lasted .* it waits {FOR_EVER}"]) for each in ALL),
     *((each, "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]) for each in ALL),
     *((each, "requests", "/board /mail /chat TERM", [LATE, *THREE, CHAT]) for each in ONE),
-    *(
-        (each, "clean-up-blocks", "/ TERM", ["clean-up .* it blocks the event loop in `joins`"])
-        for each in ONE
-    ),
+    *((each, "clean-up-blocks", "/ TERM", [f"clean-up .* {BLOCKS} `joins`"]) for each in ONE),
     *((each, "thread", "/ INT", [f"{STAYS} the thread `pump` is no"]) for each in ONE),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
     ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
     ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
-    (
-        "gunicorn-asgi",
-        "startup-fails",
-        "",
-        ["startup failed: KeyError: 'DATABASE_URL', in `fails`"],
-    ),
+    ("gunicorn-asgi", "startup-fails", "", [f"startup failed: KeyError: {UNSET}"]),
     ("uvicorn-off", "none", "", ["Uvicorn calls the application with no lifespan scope"]),
     ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
     ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
-    ("uvicorn", "busy", "/ /busy TERM", ["it blocks the event loop in `blocks`"]),
+    ("uvicorn", "busy", "/ /busy TERM", [f"{BLOCKS} `blocks`"]),
     ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
     ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread `Thread-1 of ProcessPoolExecutor`"]),
     ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
@@ -97,14 +91,9 @@ KINDS = [
     ("gunicorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("granian-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("gunicorn-asgi", "clean-up-waits", "/ INT", ["Gunicorn has ended without lifespan.shutdown"]),
-    (
-        "hypercorn-trio",
-        "startup-waits",
-        "",
-        ["startup has lasted .* it waits in `app`, on_trio.py"],
-    ),
+    ("hypercorn-trio", "startup-waits", "", [f"startup has lasted .* {ON_TRIO}"]),
     ("hypercorn-trio", "requests", "/board TERM", [r"GET /board, for \d+ s, in `app`, on_trio.py"]),
-    ("hypercorn-trio", "clean-up-waits", "/ TERM", ["clean-up .* it waits in `app`, on_trio.py"]),
+    ("hypercorn-trio", "clean-up-waits", "/ TERM", [f"clean-up .* {ON_TRIO}"]),
 ]
 
 
