@@ -1100,6 +1100,7 @@ async def life(app):
 ## signal-taken
 > `stop`, shop.py:14 takes SIGINT from the server
 > `loop.add_signal_handler` takes SIGTERM from the server
+import signal
 before = signal.getsignal(signal.SIGTERM)
 def stop(*_):
     print("stops")
