@@ -31,15 +31,22 @@ ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
 SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)|(?<=是，用时 )\d+\.\d(?= 秒)")  # of a report
 SERVER_LINE = re.compile(r".*(?:server|parent) process \[.*\n")  # names a process
 UNDER_UVICORN = """\
-import subprocess
-import sys
+import os
+import signal
 
-command = [sys.executable, "-m", "uvicorn", "shop:app", "--port", "0", "--no-use-colors"]
-server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-for line in server.stdout:
+import uvicorn
+
+lines, output = os.pipe()
+server = os.fork()
+if not server:
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    uvicorn.main(["shop:app", "--port", "0", "--no-use-colors"])
+os.close(output)
+for line in os.fdopen(lines):
     print(line, end="")
     if "Uvicorn running" in line:
-        server.terminate()
+        os.kill(server, signal.SIGTERM)
 """
 # A uvicorn takes any free port: others may run now.
 SHELL = "/bin/sh", "-c", "exec sh commands.sh 2>&1"

@@ -38,13 +38,16 @@ LOUD = (
 NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process that runs the pages
 # What a process runs before programs are forked from it. pytest has to import its plugins itself.
 BEFORE = {
+    "lifespec": "import lifespec.arguments, lifespec.commands, lifespec.conformance.app.check",
     "pytest": """if True:
         import pytest, tempfile
         with tempfile.TemporaryDirectory() as folder:
             pytest.main(["-q", "-W", "ignore", folder])
         import httpx, lifespec.testing, starlette.testclient""",
-    "lifespec": "import lifespec.arguments, lifespec.commands, lifespec.conformance.app.check",
-    "": "import fastapi, httpx, lifespec.testing, starlette.testclient, uvicorn.main",
+    "": """if True:
+        import fastapi, httpx, lifespec.testing, starlette.testclient
+        import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.main
+        import uvicorn.protocols.http.auto, uvicorn.protocols.websockets.auto""",
 }
 PROBES = {  # what a program is tried with, and what is lacking if that fails
     "perl": (["perl", "-MFuture::AsyncAwait", "-e", "1"], "Future::AsyncAwait of perl"),
