@@ -53,7 +53,7 @@ def says(*script: Any, sleep: Callable[[float], Awaitable[object]] = asyncio.sle
             elif isinstance(step, (int, float)):
                 await sleep(step)
             elif isinstance(step, BaseException):
-                raise step
+                raise step.with_traceback(None)  # without the frames of earlier runs
             elif isinstance(step, Try):
                 with contextlib.suppress(Exception):
                     await send(step.message)

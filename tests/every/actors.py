@@ -92,9 +92,9 @@ class Actor:
                 raise
 
 
-def below(room: int) -> int:
+def below(room: int, moves: Script) -> int:
     """Count the scripts that still fit where so many actions are left."""
-    return sum(len(MOVES) ** moves * len(ENDS) for moves in range(room))
+    return sum(len(moves) ** number * len(ENDS) for number in range(room))
 
 
 def scripts(size: int, begin: Script = ()) -> list[Script]:

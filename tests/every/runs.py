@@ -14,12 +14,12 @@ import asyncio
 import datetime as dt
 import itertools
 import json
-import logging
 import os
 import platform
 import sys
 import time
 from dataclasses import dataclass, field
+from logging import DEBUG
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +29,7 @@ from lifespec.testing.clock import Deadlock, VirtualLoop
 from oracle import LIMIT, Result, expected
 
 FILE = Path(__file__).parents[2] / "docs" / "matrix" / "exhaustive.json"
-FAST, FULL = 5, 6  # actions: what `make test` runs, and `make exhaustive`
-log = logging.getLogger("lifespec.server")
+SIZES = 5, 6  # numbers of actions that `make exhaustive` runs
 
 
 class Stop(NamedTuple):
@@ -60,15 +59,14 @@ class Tally:
     differences: list[str] = field(default_factory=list)
 
 
-class Loudest(logging.Handler):
-    """Keeps the highest level that was logged."""
+class Reporting(Lifespan):
+    """Keeps the highest level of what it reports; debug is as good as silence."""
 
-    level_seen = 0
+    level = 0
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Keep the level, unless there was a higher one; debug is as good as silence."""
-        if record.levelno > logging.DEBUG:
-            self.level_seen = max(self.level_seen, record.levelno)
+    def report(self, level: int, *_: object) -> None:
+        """Keep the level, unless there was a higher one."""
+        self.level = max(self.level, level if level > DEBUG else 0)
 
 
 class Run:
@@ -76,7 +74,7 @@ class Run:
 
     def __init__(self, actor: Actor, stop: Stop, loop: "Loop") -> None:
         self.actor, self.stop, self.loop = actor, stop, loop
-        self.lifespan = Lifespan(actor, startup_timeout=stop.limit, shutdown_timeout=stop.limit)
+        self.lifespan = Reporting(actor, startup_timeout=stop.limit, shutdown_timeout=stop.limit)
         self.ended: int | None = None
         self.cancelled: int | None = None
         self.at_rest = False  # everything waited when the server stopped
@@ -107,7 +105,6 @@ class Run:
 
     def result(self) -> Result:
         """Run, and say what became of it."""
-        self.loop.loudest.level_seen = 0
         raised, hangs, began = "", False, self.loop.time()
         task = self.loop.create_task(self.watched())
         if self.stop.cancelled is not None:
@@ -125,8 +122,7 @@ class Run:
         if hangs:
             return Result(*seen, hangs=True)
         seconds = round(self.loop.time() - began, 3)
-        level = self.loop.loudest.level_seen
-        return Result(*seen, self.lifespan.outcome or "", raised, level, seconds)
+        return Result(*seen, self.lifespan.outcome or "", raised, self.lifespan.level, seconds)
 
 
 class Loop(VirtualLoop):
@@ -134,20 +130,8 @@ class Loop(VirtualLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self.loudest = Loudest()
         self.complaints: list[str] = []
         self.set_exception_handler(lambda _, what: self.complaints.append(str(what)))
-        log.addHandler(self.loudest)
-        self.before = log.level, log.propagate
-        log.propagate = False
-        log.setLevel(logging.DEBUG)
-
-    def close(self) -> None:
-        """Leave the log as it was."""
-        log.removeHandler(self.loudest)
-        level, log.propagate = self.before
-        log.setLevel(level)
-        super().close()
 
     def at_rest(self) -> bool:
         """Say whether nothing is ready to go on."""
@@ -171,8 +155,8 @@ class Loop(VirtualLoop):
 class Runner:
     """Tries applications on one loop, and holds each run against the oracle."""
 
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, moves: Script = MOVES) -> None:
+        self.size, self.moves = size, moves
         self.loop = Loop()
         self.tally = Tally()
         self.reached = self.refused = False
@@ -228,19 +212,19 @@ class Runner:
         if manner == "either" and self.refused:
             manner, more = "passes", [Job(begin, "swallows")]
         if not self.reached:
-            self.tally.applications += below(room)
+            self.tally.applications += below(room, self.moves)
             return more
         for end in ENDS[1:]:
             self.try_all((*begin, end), swallows=swallows)
         self.tally.applications += len(ENDS)
         if room > 1:
-            more += [Job((*begin, move), manner) for move in MOVES]
+            more += [Job((*begin, move), manner) for move in self.moves]
         return more
 
 
-def explore(size: int) -> Tally:
-    """Try all applications of up to so many actions."""
-    runner, jobs = Runner(size), [Job(())]
+def explore(size: int, moves: Script = MOVES) -> Tally:
+    """Try all applications of up to so many actions, of these kinds."""
+    runner, jobs = Runner(size, moves), [Job(())]
     while jobs:
         jobs += runner.visit(jobs.pop())
     runner.loop.close()
@@ -262,9 +246,9 @@ def counted(size: int) -> dict[str, int]:
     }
 
 
-def main(size: int = FULL) -> int:
-    """Record what was counted for each number of actions from FAST on."""
-    counts = {str(each): counted(each) for each in range(FAST, max(size, FAST) + 1)}
+def main(size: int = SIZES[-1]) -> int:
+    """Record what was counted for each number of actions from the least on."""
+    counts = {str(each): counted(each) for each in range(SIZES[0], max(size, SIZES[0]) + 1)}
     whole: dict[str, Any] = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": platform.python_version(),
