@@ -289,16 +289,16 @@ STARTED = {"what": "sent", "type": "lifespan.startup.complete", "time": 10.5}
 
 
 @pytest.mark.parametrize(
-    ("events", "stopped", "kind", "parts"),
+    ("events", "stopped", "kind", "times"),
     [
-        ([CALLED], None, "watch-end-not-started", {}),
-        ([CALLED, STARTED], None, "watch-end-by-itself", {"started": "0.5"}),
-        ([CALLED, STARTED, {"what": "stop", "time": 20.0}], None, "watch-end", {"stopped": "10.0"}),
+        ([CALLED], 20.0, "watch-end-not-started", ()),
+        ([CALLED, STARTED], None, "watch-end-by-itself", ("0.5",)),
+        ([CALLED, STARTED, {"what": "stop", "time": 20.0}], None, "watch-end", ("0.5", "10.0")),
         (
             [CALLED, STARTED, {"what": "shutdown", "time": 28.0}],
             20.0,
             "watch-end-after",
-            {"before": "8.0"},
+            ("0.5", "10.0", "8.0"),
         ),
     ],
 )
@@ -306,7 +306,7 @@ def test_the_end_is_told(
     events: list[dict[str, Any]],
     stopped: float | None,
     kind: str,
-    parts: dict[str, str],
+    times: Sequence[str],
     state: watch.Watch,
     said: list[Fact],
 ) -> None:
@@ -316,7 +316,7 @@ def test_the_end_is_told(
         state.signals.append(watch.Signal(signal.SIGTERM, stopped))
     state.end(0)
     assert said[-1].kind == kind
-    assert parts.items() <= said[-1].parts.items()
+    assert [*said[-1].parts.values()] == [0, *times]
 
 
 def test_failures_of_workers_are_counted_and_told_seldom(
@@ -391,12 +391,22 @@ def test_a_process_that_runs_already_is_looked_into(
     assert "process 1 cannot be looked into: not permitted" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("signals", "kind"), [(0, "watch-left-out"), (2, "watch-second")])
+@pytest.mark.parametrize(
+    ("signals", "ends", "kind"),
+    [
+        (0, "kill -KILL $$", "watch-left-out"),
+        (2, "true", "watch-second"),
+        (2, "kill -TERM $$", "watch-second"),
+        (2, "kill -KILL $$", "watch-left-out"),  # not by the second signal
+    ],
+)
 def test_a_clean_up_that_was_cut_off_is_told_once(
-    signals: int, kind: str, state: watch.Watch, said: list[Fact]
+    signals: int, ends: str, kind: str, state: watch.Watch, said: list[Fact]
 ) -> None:
+    with subprocess.Popen(["sh", "-c", ends]) as state.command:
+        pass
     process_of(state, 2**22 + 1, CALLED, STARTED)
-    state.signals += [watch.Signal(signal.SIGINT, 20.0)] * signals
+    state.signals += [watch.Signal(signal.SIGTERM, 20.0)] * signals
     state.look()
     state.look()  # it is gone, and was told
     assert [each.kind for each in said] == [kind]

@@ -119,8 +119,11 @@ class Watch:
             if count & (count - 1):  # 1, 2, 4, 8 ...
                 return
         if cause.kind in ("cut off", "left out") and len(self.signals) > 1:
-            name = signal.Signals(self.signals[-1].number).name
-            cause = cause._replace(fact=fact("watch-second", signal=name, what=cause.fact))
+            last = signal.Signals(self.signals[-1].number)
+            ended = (self.command and self.command.poll()) or 0  # below 0: the signal that did it
+            if ended >= 0 or ended == -last:
+                what = fact("watch-second", signal=last.name, what=cause.fact)
+                cause = cause._replace(fact=what)
         key = process.pid, cause.kind
         if key not in self.told or self.told[key] != cause.same:
             self.told[key] = cause.same
@@ -147,22 +150,22 @@ class Watch:
     def end(self, status: int) -> None:
         """Say how it went."""
         served = [each for each in self.processes.values() if each.time("called")]
-        parts: dict[str, Any] = {"status": status}
+        times: dict[str, float] = {}
         kind = "watch-end-unseen" if self.processes else "watch-unseen"
         if served:
-            first = served[0]
+            first, kind = served[0], "watch-end-not-started"
             called, started = first.time("called"), first.time("sent", "lifespan.startup.complete")
             begun = first.time("stop") or first.time("shutdown")
             stopped = self.signals[0].time if self.signals else begun
-            ends = [each.time("shutdown") or 0 for each in served]
-            before, after = max(ends) - (stopped or 0), self.lasted(stopped or 0)
-            times = {"before": before, "stopped": after, "started": (started or 0) - (called or 0)}
-            parts |= {name: f"{seconds:.1f}" for name, seconds in times.items()}
-            kind = "watch-end-not-started"
             if started:
-                kind = "watch-end-after" if before > LONG else "watch-end"
-                kind = kind if stopped else "watch-end-by-itself"
-        self.tell(fact(kind, **parts), (), None, 0)
+                kind, times["started"] = "watch-end-by-itself", started - (called or 0)
+            if started and stopped:
+                kind, times["stopped"] = "watch-end", self.lasted(stopped)
+                before = max(each.time("shutdown") or 0 for each in served) - stopped
+                if before > LONG:
+                    kind, times["before"] = "watch-end-after", before
+        parts: dict[str, Any] = {name: f"{seconds:.1f}" for name, seconds in times.items()}
+        self.tell(fact(kind, status=status, **parts), (), None, 0)
 
 
 def watch(command: Sequence[str], after: float, tell: Tell) -> int:
