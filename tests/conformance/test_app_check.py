@@ -136,7 +136,8 @@ def test_progress_is_told_while_one_waits(
 ) -> None:
     monkeypatch.setattr(process, "TICK", 0.1)
     waits: list[tuple[str, float]] = []
-    check_named("shop:waits_at_startup", timeout=0.5, on_wait=lambda *wait: waits.append(wait))
+    waiting = "async def app(scope, receive, send):\n    await receive()\n    await receive()\n"
+    check_named("shop:app", waiting, timeout=0.5, on_wait=lambda *wait: waits.append(wait))
     assert waits[0][0] == "start-and-stop"
     assert waits[0][1] >= 0.1
 
