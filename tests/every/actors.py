@@ -22,6 +22,8 @@ MESSAGES: dict[str, dict[str, str]] = {
     "malformed": {"message": "no type"},
 }
 MOVES = ("receive", *MESSAGES, "pause")
+UNKNOWN = {"unknown", "malformed"}  # refused in every state, as four actions show
+KNOWN = tuple(each for each in MOVES if each not in UNKNOWN)  # so a fifth does without them
 ENDS = ("return", "raise")
 
 
@@ -97,12 +99,12 @@ def below(room: int, moves: Script) -> int:
     return sum(len(moves) ** number * len(ENDS) for number in range(room))
 
 
-def scripts(size: int, begin: Script = ()) -> list[Script]:
+def scripts(size: int, moves: Script = MOVES, begin: Script = ()) -> list[Script]:
     """List every script of up to so many actions, those that begin alike side by side."""
     if len(begin) == size:
         return []
     ended = [(*begin, end) for end in ENDS]
-    return ended + [script for move in MOVES for script in scripts(size, (*begin, move))]
+    return ended + [each for move in moves for each in scripts(size, moves, (*begin, move))]
 
 
 @types.coroutine
