@@ -1,6 +1,7 @@
 """The server of the guide, and what was observed of a server in a case, in a few words."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,57 @@ SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")  # the server
 CASES = {case.name: case for case in cases.load()}
 
 
-def line(text: str, time: float, /, **facts: Any) -> Line:
-    """Return a line of the probe from `kind type  key=value`; a value is a number or a word."""
-    words = text.split("  ")
-    kind, _, type_ = words[0].partition(" ")
+WORDS = {  # of the sequences below
+    "started": "called, startup, complete, sent lifespan.startup.complete",
+    "called": "called lifespan",
+    "startup": "received lifespan.startup",
+    "complete": "sends lifespan.startup.complete",
+    "failed": "sends lifespan.startup.failed",
+    "shutdown": "received lifespan.shutdown",
+    "answer": "sends lifespan.shutdown.complete",
+    "answered": "sent lifespan.shutdown.complete",
+    "returned": "returned lifespan",
+    "raised": "raised lifespan",
+    "cancelled": "cancelled lifespan",
+    "request": "called http",
+    "lifecycle": "called lifecycle",
+}
+
+
+def line(text: str, time: float = 0, /, **facts: Any) -> Line:
+    """Return a line of the probe from `kind type key=value`; a value is a number or a word."""
+    words = [each for each in text.split() if "=" not in each]
+    kind, type_ = [*words, ""][:2]
     row: dict[str, Any] = {"side": "application", "call": 1, "event": {}}
     row |= {"pid": 1, "thread": 1, "loop": 1}
     row |= {"path": "/", "call": 9} if type_ == "http" else {}
     row |= {"error": "ValueError"} if kind == "refused" else {}
-    for word in words[1:]:
+    for word in text.split()[len(words) :]:
         key, _, value = word.partition("=")
         row[key] = int(value) if value.isdigit() else value
     return Line(time, kind, type_, **row | facts)
 
 
-def saw(case: str, *lines: str | Line, **facts: Any) -> Observation:
+def lines(text: str) -> Iterator[Line]:
+    """Yield the lines of a sequence, such as `started, request, shutdown by=child`."""
+    for each in filter(None, text.split(", ")):
+        name, _, facts = each.partition(" ")
+        if name in WORDS and ("=" in facts or not facts):
+            yield from (line(f"{whole} {facts}") for whole in _whole(name))
+        else:
+            yield line(each)
+
+
+def _whole(name: str) -> Iterator[str]:
+    for each in WORDS[name].split(", "):
+        yield from _whole(each) if each in WORDS else [each]
+
+
+def saw(case: str, *sequence: str | Line, **facts: Any) -> Observation:
     """Return what was observed in a case: a line for each second from 1.0 on."""
-    rows = [
-        line(each, time) if isinstance(each, str) else each._replace(time=each.time or time)
-        for time, each in enumerate(lines, 1)
-    ]
-    return Observation(CASES[case], log=Log(rows), **facts)
+    rows = (row for each in sequence for row in ([each] if isinstance(each, Line) else lines(each)))
+    log = Log(row._replace(time=row.time or time) for time, row in enumerate(rows, 1))
+    return Observation(CASES[case], log=log, **facts)
 
 
 def answered(*paths: str, sent: float = 50.0, **body: Any) -> list[Answer]:
