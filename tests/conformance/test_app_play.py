@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import causes
 import pytest
 
-from lifespec.conformance import cases
+from lifespec.conformance import cases, check_app
 from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
@@ -107,6 +108,14 @@ def test_a_request_follows_its_specification(spec: str, kind: str) -> None:
 def test_an_event_that_the_specification_lacks_is_open() -> None:
     seen = played(causes.says_failed, spec="asgi 1.0").seen
     assert [(each.rule, each.open) for each in seen.broken] == [("events-known", True)]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="macOS has names for all signals")
+def test_an_application_may_end_by_a_signal_without_a_name() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        os.kill(os.getpid(), signal.SIGRTMIN + 8)
+
+    assert "signal 42" in str(check_app(app, timeout=20.0))
 
 
 def test_a_parent_that_has_gone_ends_the_cases() -> None:

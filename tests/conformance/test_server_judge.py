@@ -441,7 +441,7 @@ def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:
         (3, None, 5.0, "The process ended with status 3."),
         (0, 1.0, 5.25, "The process ended with status 0 after 3.2 s."),
         (-15, 1.0, 1.9, "The process ended with status 143 (SIGTERM) after 0 s."),
-        (-42, None, 5.0, "The process ended with status 170 (42)."),
+        (-42, None, 5.0, "The process ended with status 170 (signal 42)."),
     ],
 )
 def test_how_the_process_ended(

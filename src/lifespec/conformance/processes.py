@@ -104,6 +104,11 @@ def kill(pids: Iterable[int]) -> bool:
     return found
 
 
+def signal_name(number: int) -> str:
+    """Return the name of a signal, which may be one that Python has no name for."""
+    return next((each.name for each in signal.Signals if each == number), f"signal {number}")
+
+
 def own_memory() -> int:
     """Return how many bytes this process shares with no other; 0 where /proc does not say."""
     lines = _numbers(f"{PROC}/self/smaps_rollup").items()

@@ -10,7 +10,6 @@ import faulthandler
 import gc
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ from lifespec.conformance.app.observation import Observation, Watch
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.processes import interpreter, kill_session, own_memory
+from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
 from lifespec.diagnosis import author, cut_off, entered, origins, registered, waits
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
@@ -247,7 +246,7 @@ class _Process:
 
 def _status(code: int) -> Fact | str:
     """Return how a process ended: its status, or the name of the signal."""
-    return fact("exit-status", status=code) if code >= 0 else signal.Signals(-code).name
+    return fact("exit-status", status=code) if code >= 0 else signal_name(-code)
 
 
 def _stack_file() -> Any:

@@ -1,7 +1,6 @@
 """What was observed of a server in a case: the log of the probe, the output and the end."""
 
 import re
-import signal
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
@@ -10,7 +9,7 @@ from lifespec.conformance.cases import Expectation
 from lifespec.conformance.finding import Outcome
 from lifespec.conformance.judge import Judge, NotJudged, breaks, either
 from lifespec.conformance.log import REQUESTS, Line, Log
-from lifespec.conformance.processes import SIGNALLED
+from lifespec.conformance.processes import SIGNALLED, signal_name
 from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 
@@ -141,7 +140,7 @@ class Observed(Judge):
         """In which way the process ended."""
         if self.seen.status is not None and self.seen.status < 0:
             number = -self.seen.status
-            name = next((each.name for each in signal.Signals if each == number), f"{number}")
+            name = signal_name(number)
             return fact("ended-by-signal", status=SIGNALLED + number, name=name)
         return fact("ended-with-status", status=self.seen.status)
 
