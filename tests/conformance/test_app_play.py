@@ -119,7 +119,7 @@ def test_an_application_may_end_by_a_signal_without_a_name() -> None:
 
 
 def test_a_parent_that_has_gone_ends_the_cases() -> None:
-    job = Job("application", "causes:waits_at_startup", "asgi 2.0", 60.0)
+    job = Job("application", "test_app_play:waits", "asgi 2.0", 60.0)
     with process.Host(job) as host:
         host.connection.send((["start-and-stop"], 1))
         deadline = time.monotonic() + 20
