@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.group import GroupListener, is_alive
 from lifespec.diagnosis.waiting import Cause, causes, cut_off, events, handler
-from lifespec.diagnosis.watched import Process
+from lifespec.diagnosis.watched import STARTED, Process
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 TICK = 0.1  # seconds between two looks
@@ -154,8 +154,8 @@ class Watch:
         kind = "watch-end-unseen" if self.processes else "watch-unseen"
         if served:
             first, kind = served[0], "watch-end-not-started"
-            called, started = first.time("called"), first.time("sent", "lifespan.startup.complete")
-            begun = first.time("stop") or first.time("shutdown")
+            called, started = first.time("called"), first.time(STARTED)
+            begun = first.time("stop", "shutdown")
             stopped = self.signals[0].time if self.signals else begun
             if started:
                 kind, times["started"] = "watch-end-by-itself", started - (called or 0)

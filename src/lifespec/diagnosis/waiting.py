@@ -112,7 +112,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
 
 def events(process: Process) -> Iterator[Cause]:
     """Yield what is told at once."""
-    failed, raised = process.event("sent", "lifespan.startup.failed"), process.event("raised")
+    failed, raised = map(process.events.get, ("lifespan.startup.failed", "raised"))
     server: Any = process.server.capitalize()
     if failed:
         yield _failed("failed", failed)
@@ -130,18 +130,18 @@ def events(process: Process) -> Iterator[Cause]:
         own = None if raised["received"] else _error(raised["error"])
         yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server), (), own)
     yield from _not_stopped(process)
-    if process.event("no-lifespan"):
+    if "no-lifespan" in process.events:
         yield Cause("never", "", fact("watch-never", server=server))
-    for each in process.events:
-        if each["what"] == "died" and each["error"]:
+    for each in process.died:
+        if each["error"]:
             what = fact("watch-died", task=each["task"], error=error(each["error"]))
             yield Cause(f"died {each['time']}", "", what)
 
 
 def _not_stopped(process: Process) -> Iterator[Cause]:
     """Yield why clean-up failed."""
-    ended, raised = process.event("sent", "lifespan.shutdown.failed"), process.event("raised")
-    if not ended and raised and process.event("shutdown") and process.has_started:
+    ended, raised = map(process.events.get, ("lifespan.shutdown.failed", "raised"))
+    if not ended and raised and "shutdown" in process.events and process.has_started:
         ended = None if process.has_crashed or was_cancelled(raised) else raised
     if ended and not was_cancelled(ended):
         yield _failed("not-stopped", ended)
@@ -174,7 +174,7 @@ def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
     server: Any = process.server.capitalize() or Fact("the-server")
     if not look.get("loops") and "threads" in look:
         yield from _staying(process, server)
-    elif process.event("shutdown") and not process.is_over and process.call:
+    elif "shutdown" in process.events and not process.is_over and process.call:
         yield from _waits(process, "shutdown", seconds)
     elif lines := _busy(process):
         doing = placed(Fact("doing-blocked"), at(lines))
@@ -216,16 +216,16 @@ def cut_off(process: Process) -> Iterator[Cause]:
     """Yield where the clean-up was if its process has ended without an answer."""
     if not process.is_hooked:  # an answer between two looks was not seen
         return
-    failed = process.event("sent", "lifespan.shutdown.failed")
+    failed = process.events.get("lifespan.shutdown.failed")
     cancelled = failed if failed and was_cancelled(failed) else None
-    raised = cancelled or process.event("raised")
+    raised = cancelled or process.events.get("raised")
     if process.has_crashed or (raised and not was_cancelled(raised)):
         return
-    if process.event("shutdown") and (cancelled or not process.is_over):
+    if "shutdown" in process.events and (cancelled or not process.is_over):
         place = at(raised["error"]["lines"] if raised else ()) or at(process.kept)
         if place:
             what = fact("watch-cut-off", place=place.fact())
             yield Cause("cut off", place, what)
-    elif process.has_started and not process.event("shutdown"):
+    elif process.has_started and "shutdown" not in process.events:
         what = fact("watch-left-out", server=process.server.capitalize())
         yield Cause("left out", "", what)

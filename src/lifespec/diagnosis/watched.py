@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+STARTED = "lifespan.startup.complete"
 TELL_STOP = ("uvicorn",)  # servers whose agent knows when they begin to stop
 
 
 @dataclass
 class Process:
-    """A process with an agent: the file that this writes, and what it has said so far."""
+    """A process with an agent: the file that this writes, and what it has said so far.
+
+    Of `events` it has the last of each kind, and of each type that was sent.
+    """
 
     path: Path
     server: str = ""
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: dict[str, dict[str, Any]] = field(default_factory=dict)
+    died: list[dict[str, Any]] = field(default_factory=list)  # tasks
     look: Mapping[str, Any] = field(default_factory=dict)
     kept: list[Any] = field(default_factory=list)  # lines of the lifespan, when it was last seen
     size: int = 0
@@ -44,12 +49,15 @@ class Process:
             self.kept = next((x["lines"] for x in self.lifespans if x["lines"]), self.kept)
             return
         self.server = line.get("server", self.server)
-        self.events.append(line)
+        if line["what"] == "died":
+            self.died.append(line)
+        else:
+            self.events[line.get("type") or line["what"]] = line
 
     @property
     def is_hooked(self) -> bool:
         """Whether its server is known, and was watched before it called the application."""
-        return any(each["what"] == "called" and "server" in each for each in self.events)
+        return "server" in self.events.get("called", ())
 
     def infer(self) -> None:
         """Note what no hook has told, from where the lifespan is."""
@@ -57,19 +65,15 @@ class Process:
         if self.is_hooked or calls is None:
             return
         waits = any(each["asks"] for each in calls)
-        if calls and not self.event("called"):
-            self.note("called")
+        event = {"time": self.look["time"]}
+        if calls:
+            self.events.setdefault("called", event)
         if waits and not self.answered:
-            self.note("sent", "lifespan.startup.complete")
+            self.events[STARTED] = event
         if calls and not waits and self.has_started and self.told_to_end:
-            self.note("shutdown")
-        if not calls and self.event("shutdown"):
-            self.note("sent", "lifespan.shutdown.complete")
-
-    def note(self, what: str, type_: str = "") -> None:
-        """Add an event, once."""
-        if not self.event(what, type_):
-            self.events.append({"what": what, "type": type_, "time": self.look["time"]})
+            self.events.setdefault("shutdown", event)
+        if not calls and "shutdown" in self.events:
+            self.events.setdefault("lifespan.shutdown.complete", event)
 
     def seen(self) -> float:
         """Return when its agent looked last, as the clock has it."""
@@ -91,47 +95,39 @@ class Process:
         """Where the one is that is not over, if there is one."""
         return next((each for each in self.lifespans if not each["over"]), None)
 
-    def event(self, what: str, type_: str = "") -> dict[str, Any] | None:
-        """Return the last event of a kind; of "sent" the types that begin so."""
-        found = [
-            x for x in self.events if x["what"] == what and x.get("type", "").startswith(type_)
-        ]
-        return found[-1] if found else None
-
-    def time(self, what: str, type_: str = "") -> float | None:
-        """Return when an event was."""
-        found = self.event(what, type_)
-        return found["time"] if found else None
+    def time(self, *kinds: str) -> float | None:
+        """Return when the first of these events was that has been."""
+        return next((self.events[each]["time"] for each in kinds if each in self.events), None)
 
     @property
     def answered(self) -> bool:
         """Whether startup was answered, or the application has raised before."""
-        return bool(self.event("sent", "lifespan.startup") or self.event("raised"))
+        return any(each.startswith(("lifespan.startup", "raised")) for each in self.events)
 
     @property
     def has_started(self) -> bool:
         """Whether startup was completed."""
-        return self.event("sent", "lifespan.startup.complete") is not None
+        return STARTED in self.events
 
     @property
     def is_over(self) -> bool:
         """Whether shutdown was answered."""
-        return self.event("sent", "lifespan.shutdown") is not None
+        return any(each.startswith("lifespan.shutdown") for each in self.events)
 
     @property
     def is_stopping(self) -> bool:
         """Whether the server has begun to stop."""
-        return bool(self.event("stop") or self.event("shutdown"))
+        return self.time("stop", "shutdown") is not None
 
     @property
     def stopped(self) -> float | None:
         """When the server began to stop, or was told to."""
-        return self.time("shutdown") or self.time("stop") or self.told_to_end
+        return self.time("shutdown", "stop") or self.told_to_end
 
     @property
     def has_crashed(self) -> bool:
         """Whether the application raised after startup and before the server began to stop."""
-        raised = self.event("raised")
+        raised = self.events.get("raised")
         if not raised or not self.has_started:
             return False
         if was_cancelled(raised) and self.server not in TELL_STOP:  # perhaps by the server
