@@ -16,7 +16,7 @@ from apart import checked, checked_program, in_fixture
 from lifespec.conformance import Fact, Report, check_app
 from lifespec.conformance.app import play
 from lifespec.conformance.report import render
-from lifespec.diagnosis import advice, waits
+from lifespec.diagnosis import advice, leftovers
 from lifespec.words import english
 from scripted import STARTED, says
 
@@ -197,4 +197,4 @@ def test_a_call_that_blocks_when_it_is_cancelled_does_not_end() -> None:
 
 def test_the_process_of_a_case_ends_with_its_time() -> None:
     check_app(causes.joins_at_shutdown, only=ALONE, timeout=0.2)
-    assert waits.processes(os.getpid()) == []
+    assert leftovers.processes(os.getpid()) == []

@@ -15,7 +15,7 @@ from lifespec.conformance import cases, check_app
 from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
-from lifespec.diagnosis.waits import processes
+from lifespec.diagnosis.leftovers import processes
 from scripted import STARTED, STOPPED, says
 
 

@@ -54,7 +54,7 @@ class Agent:
         self.lifespans: list[hooks.Lifespan] = []
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
         self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
-        self.died: set[int] = set()
+        self.failed: set[int] = set()
         self.posted: dict[Any, float] = {}  # calls that loops have not run yet
         self.requests: dict[str, Any] = {}
         self.began = monotonic()
@@ -222,7 +222,7 @@ class Agent:
             self.known.setdefault(each, now)
         for task, since in [*self.known.items()]:
             if getattr(task, "_log_traceback", False) and now - since >= REST:
-                self.note_died(task)
+                self.note_failed(task)
         if not self.is_lively():
             return
         tasks.sort(key=self.known.__getitem__)
@@ -246,10 +246,10 @@ class Agent:
         self.requests = {"requests": rows[:MOST], "open": len(rows), "all": len(tasks) <= COUNTED}
         self.requests["others"] = [] if self.lifespans else others
 
-    def note_died(self, task: Any) -> None:
+    def note_failed(self, task: Any) -> None:
         """Note a task whose exception nobody has asked for."""
-        if id(task) not in self.died:
-            self.died.add(id(task))
+        if id(task) not in self.failed:
+            self.failed.add(id(task))
             name, error = stacks.name_of(task.get_coro()), task._exception  # noqa: SLF001
             self.note("died", task=name, error=self.error(error))
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import advice, origins, waits
+from lifespec.diagnosis import advice, leftovers
 from lifespec.diagnosis.author import described, place, without_lifespec
 from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import logging_errors
@@ -102,9 +102,9 @@ class Running:
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
         belongs = lambda: _OWNER.get(None) is self  # noqa: E731  a test starts processes, too
-        self._ended.enter_context(origins.noting_starts(belongs))
+        self._ended.enter_context(leftovers.noting_starts(belongs))
         self._tasks = self._ended.enter_context(_noting_tasks())
-        handlers = waits.handlers()
+        handlers = leftovers.handlers()
         try:
             await self.lifespan.__aenter__()
         except StartupFailed as failure:
@@ -112,7 +112,7 @@ class Running:
             raise self._explained(failure) from failure.__cause__
         finally:
             _OWNER.reset(token)
-        self._taken = waits.taken(handlers)
+        self._taken = leftovers.taken(handlers)
         return self
 
     async def __aexit__(
@@ -123,13 +123,13 @@ class Running:
     ) -> None:
         __tracebackhide__ = True
         failure: ShutdownFailed | None = None
-        died = self._died("died")
+        failed = self._failed_tasks("died")
         try:
             await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        died += self._died("died-stopping")
-        self._left = await self._leftovers(died)
+        failed += self._failed_tasks("died-stopping")
+        self._left = await self._leftovers(failed)
         self._ended.close()
         if failure is not None:
             raise self._explained(failure) from failure.__cause__
@@ -193,23 +193,23 @@ class Running:
             return "no"
         return f"{how}-at-shutdown" if len(received) > 1 else f"{how}-early"
 
-    def _died(self, kind: str) -> list[Fact]:
+    def _failed_tasks(self, kind: str) -> list[Fact]:
         """Return the application's tasks whose exceptions nobody has asked for."""
-        found = self._tasks.died(lambda task: _owner(task) is self)
+        found = self._tasks.failed(lambda task: _owner(task) is self)
         return [fact(kind, task=task, error=error.fact()) for task, error in found]
 
-    async def _leftovers(self, died: Sequence[Fact]) -> list[str]:
+    async def _leftovers(self, failed: Sequence[Fact]) -> list[str]:
         """Name what the application left behind, the errors it logged, and signals it took."""
         try:
-            found = await waits.tasks(lambda task: _owner(task) is self, self._tasks.made)
+            found = await leftovers.tasks(lambda task: _owner(task) is self, self._tasks.made)
         except RuntimeError:  # trio's nurseries leave none
             found = []
-        found += waits.threads(self._threads)
-        found += waits.processes(os.getpid(), origins.is_started)
+        found += leftovers.threads(self._threads)
+        found += leftovers.processes(os.getpid(), leftovers.is_started)
         logged = _sentences(each.fact() for each in self._logged)
         left = [f"The application left behind {each}" for each in _sentences(found)]
         left += [f"The application logged {each}" for each in logged]
-        return [*left, *_sentences([*died, *self._taken])]
+        return [*left, *_sentences([*failed, *self._taken])]
 
 
 def _doing(cause: BaseException | None) -> Fact:
@@ -229,9 +229,9 @@ def _sentences(facts: Iterable[Fact]) -> list[str]:
 
 
 @contextmanager
-def _noting_tasks() -> Iterator[origins.Tasks]:
+def _noting_tasks() -> Iterator[leftovers.Tasks]:
     """Note the author's lines that make tasks, unless somebody else makes the tasks of the loop."""
-    tasks = origins.Tasks()
+    tasks = leftovers.Tasks()
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # trio

@@ -6,9 +6,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from lifespec.diagnosis import waits
+from lifespec.diagnosis import leftovers
 from lifespec.diagnosis.fact import Error, Fact
-from lifespec.diagnosis.origins import Tasks
+from lifespec.diagnosis.leftovers import Tasks
 
 Main = Callable[[], Coroutine[Any, Any, None]]
 
@@ -24,7 +24,7 @@ class Asyncio:
         self.loop = asyncio.new_event_loop()
         self.tasks = Tasks()
         self.loop.set_task_factory(self.tasks)
-        self.died = self.tasks.died
+        self.died = self.tasks.failed
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
@@ -48,7 +48,7 @@ class Asyncio:
     async def left(self) -> list[Fact]:
         """Return the tasks of the application that still run."""
         made = self.tasks.made
-        return await waits.tasks(made.__contains__, made)
+        return await leftovers.tasks(made.__contains__, made)
 
     async def wait(self, event: Any, seconds: float) -> None:
         """Wait for an event, at most some seconds."""

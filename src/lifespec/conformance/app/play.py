@@ -29,7 +29,7 @@ from lifespec.conformance.app.request import scope_of as scope_of_request
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.log import SHUTDOWN, Line, Log
 from lifespec.conformance.probe import state_of
-from lifespec.diagnosis import busy, waits
+from lifespec.diagnosis import busy, leftovers
 from lifespec.diagnosis.author import place, places
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import awaited, line
@@ -97,7 +97,7 @@ class Call(Answers):
             self.seen.log = log
         self.inbox: list[dict[str, Any]] = []
         self.changed: Any = loop.event()
-        self.handlers = waits.handlers()
+        self.handlers = leftovers.handlers()
 
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
@@ -167,7 +167,7 @@ class Call(Answers):
         event = action.event
         self.note("offered", event["type"])
         if event["type"] == SHUTDOWN:
-            self.seen.facts += waits.taken(self.handlers)
+            self.seen.facts += leftovers.taken(self.handlers)
             self._note_failed_tasks("died")
             self.watch.stops()
         self.inbox.append(event)

@@ -30,7 +30,7 @@ from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
-from lifespec.diagnosis import author, cut_off, entered, origins, registered, waits
+from lifespec.diagnosis import author, cut_off, entered, leftovers, registered
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
@@ -295,12 +295,12 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 def _play(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
-    with origins.noting_starts():  # where it was not imported before this process was made
+    with leftovers.noting_starts():  # where it was not imported before this process was made
         subject = job.find()
     imported = {*threading.enumerate()}
     found, ran = registered.find(subject) if looks else [], entered.Ran()
     watch.arm(job.limit)  # without the import
-    with logging_errors() as logged, noting_warnings(logged), origins.noting_starts():
+    with logging_errors() as logged, noting_warnings(logged), leftovers.noting_starts():
         if looks:
             passing = cut_off.Passing(Call.called.__code__)
             watch = watch._replace(stops=passing.begin)
@@ -310,7 +310,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
             del passing  # and the exceptions, which keep what they have passed
         else:
             call = _call(subject, job, case, watch)
-        open_things = waits.unclosed() if looks and call.seen.shutdown.how == "complete" else []
+        open_things = leftovers.unclosed() if looks and call.seen.shutdown.how == "complete" else []
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= seen.log[0].time]
@@ -321,8 +321,8 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)
-    seen.facts += open_things + waits.threads(before) + waits.daemons(imported)
-    seen.facts += waits.processes(os.getpid())
+    seen.facts += open_things + leftovers.threads(before) + leftovers.daemons(imported)
+    seen.facts += leftovers.processes(os.getpid())
     return seen
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import anyio
 import pytest
 
-from lifespec.diagnosis import origins, waits
+from lifespec.diagnosis import leftovers
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.words import english
 
@@ -24,7 +24,7 @@ def test_a_task_without_a_place_has_its_name_alone() -> None:
             return "own coroutine"
 
     task: Any = SimpleNamespace(get_name=lambda: "Task-1", get_coro=Own)
-    assert origins.task_name(task) == "`own coroutine`"
+    assert leftovers.task_name(task) == "`own coroutine`"
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
@@ -33,10 +33,10 @@ def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
     before = {*threading.enumerate()}
     with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
         pool.submit(int).result()
-        assert (waits.threads(before), waits.processes(os.getpid())) == ([], [])
-        pool.submit(time.sleep, 2 * waits.ENDING)
-        assert len(waits.threads(before)) == 1
-    assert waits.processes(os.getpid()) == []
+        assert (leftovers.threads(before), leftovers.processes(os.getpid())) == ([], [])
+        pool.submit(time.sleep, 2 * leftovers.ENDING)
+        assert len(leftovers.threads(before)) == 1
+    assert leftovers.processes(os.getpid()) == []
 
 
 def test_a_thread_of_a_pool_counts_only_while_it_works() -> None:
@@ -44,21 +44,21 @@ def test_a_thread_of_a_pool_counts_only_while_it_works() -> None:
     before, (left, right) = {*threading.enumerate()}, socket.socketpair()
     with left, ThreadPoolExecutor(1) as pool, right:
         pool.submit(int).result()
-        assert waits.threads(before) == []
+        assert leftovers.threads(before) == []
         pool.submit(left.recv, 1)
         time.sleep(0.1)
-        assert len(waits.threads(before)) == 1
+        assert len(leftovers.threads(before)) == 1
 
 
 def test_a_thread_of_anyio_is_busy_or_ends_with_the_process() -> None:
     async def main() -> None:
         await anyio.to_thread.run_sync(int)
-        assert waits.threads(before) == []
+        assert leftovers.threads(before) == []
         async with anyio.create_task_group() as group:
             with right:
                 group.start_soon(anyio.to_thread.run_sync, left.recv, 1)
                 await anyio.sleep(0.1)
-                assert len(waits.threads(before)) == 1
+                assert len(leftovers.threads(before)) == 1
 
     before, (left, right) = {*threading.enumerate()}, socket.socketpair()
     with left:
@@ -82,8 +82,8 @@ def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
     start(poll, ended)
     threading.Timer(0.05, ended.set).start()
     began = time.monotonic()
-    found = waits.daemons(before)
-    assert time.monotonic() - began < 4 * waits.ENDING  # one time for all
+    found = leftovers.daemons(before)
+    assert time.monotonic() - began < 4 * leftovers.ENDING  # one time for all
     over.set()
     assert [each.parts["name"] for each in found] == ["poller"] * 5
 
