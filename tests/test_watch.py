@@ -343,6 +343,7 @@ def test_a_handler_of_the_authors_takes_a_signal(state: watch.Watch, said: list[
     command: Any = subprocess.Popen(["true"])
     found.take({"what": "look", "handlers": {"SIGTERM": [__file__, 1, "stop"]}})
     state.say_signal(command)
+    state.say_signal(command)  # it was said
     found.take({"what": "look", "open": 1})  # it waits for a request
     state.say_signal(command)
     command.wait()

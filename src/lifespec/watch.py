@@ -32,8 +32,6 @@ SUSPENDED = 1.0  # seconds without a tick from which on this process was stopped
 SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # signals that tell a server to end
 PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
-AGENT = "lifespec_agent"  # the package in which it travels
-FILES = ("agent", "alive", "hooks", "stacks")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
 BEGIN = """\
 import sys
@@ -122,8 +120,7 @@ class Watch:
             last = signal.Signals(self.signals[-1].number)
             ended = (self.command and self.command.poll()) or 0  # below 0: the signal that did it
             if ended >= 0 or ended == -last:
-                what = fact("watch-second", signal=last.name, what=cause.fact)
-                cause = cause._replace(fact=what)
+                cause = cause._replace(fact=fact("watch-second", signal=last.name, what=cause.fact))
         key = process.pid, cause.kind
         if key not in self.told or self.told[key] != cause.same:
             self.told[key] = cause.same
@@ -235,10 +232,10 @@ def _folder(command: Sequence[str]) -> Iterator[Path]:
 
     with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        package = folder / AGENT
+        package = folder / "lifespec_agent"
         package.mkdir()
         (package / "__init__.py").touch()
-        for each in FILES:
+        for each in ("agent", "alive", "hooks", "stacks"):
             text = resources.files("lifespec.diagnosis").joinpath(f"{each}.py").read_bytes()
             (package / f"{each}.py").write_bytes(text)
         targets = filter(None, map(TARGET.match, command))
