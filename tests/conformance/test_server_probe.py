@@ -61,6 +61,14 @@ class Stage:
         """Kind and type of each line that is no step."""
         return [(row["kind"], row.get("type")) for row in self.log if row["kind"] != "plays"]
 
+    async def waits(self, call: Coroutine[Any, Any, Any], file: str) -> None:
+        """Hold if a call goes on as soon as there is a file, and not before."""
+        task = asyncio.create_task(call)
+        await asyncio.sleep(10)
+        assert not task.done()
+        (self.folder / file).touch()
+        await task
+
     async def noted(self, kind: str) -> None:
         """Wait until the probe has noted something."""
         while not any(kind == row["kind"] for row in self.log):
@@ -135,48 +143,46 @@ async def test_the_state_is_logged_with_the_identities_of_its_values(stage: Stag
 async def test_each_pause_waits_for_a_file(stage: Stage) -> None:
     stage.script(("pause", None), ("pause", None))
     (stage.folder / "go1").touch()
-    task = asyncio.create_task(stage.call())
-    await asyncio.sleep(1)
-    assert not task.done()
-    (stage.folder / "go2").touch()
-    await task
+    await stage.waits(stage.call(), "go2")
+
+
+async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
+    await stage.waits(answer(stage, "/hold"), "release")
+    assert ("holds", "http") in stage.kinds
 
 
 async def test_it_hangs_until_it_is_cancelled(stage: Stage) -> None:
     stage.script(("hang", None))
-    task = asyncio.create_task(stage.call())
-    await asyncio.sleep(100)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(stage.call(), 100)
     assert stage.kinds[-1] == ("cancelled", "lifespan")
 
 
-def test_a_task_receives_after_the_call(stage: Stage, run: Run) -> None:
-    stage.script(("receive", None), ("listen", None), ("return", None))
-    later = stage.events.pop()
-
-    async def main() -> None:
-        await stage.call()
-        stage.events.append(later)
-        await stage.noted("child ended")
-
-    run(main)
-    row = next(row for row in stage.log if row["side"] == "child")
-    assert (row["kind"], row["type"]) == ("received", "lifespan.shutdown")
-
-
-def test_a_task_sends_after_the_call_and_its_refusal_is_logged(stage: Stage, run: Run) -> None:
-    stage.script(("later", COMPLETE), ("wait", 0.05))
+@pytest.mark.parametrize(
+    ("script", "noted"),
+    [
+        (["listen", "return"], ("received", "lifespan.shutdown", "child")),
+        (["later", "wait"], ("refused", "lifespan.startup.complete", "child")),
+    ],
+)
+def test_a_task_goes_on_after_the_call(
+    script: list[str], noted: tuple[str, ...], stage: Stage, run: Run
+) -> None:
+    """It receives an event, or sends one, which is refused."""
+    arguments = {"later": COMPLETE, "wait": 0.05}
+    stage.script(*((verb, arguments.get(verb)) for verb in script))
+    stage.events.clear()
 
     async def main() -> None:
         await stage.call()
         stage.refusing = True
+        stage.events.append(SHUTDOWN)
         await stage.noted("child ended")
 
     run(main)
-    kinds = [row["kind"] for row in stage.log]
-    assert kinds.index("returned") < kinds.index("refused") < kinds.index("child ended")
+    *_, ended, last, over = [row for row in stage.log if row["kind"] != "sends"]
+    assert (ended["kind"], over["kind"]) == ("returned", "child ended")
+    assert (last["kind"], last["type"], last["side"]) == noted
 
 
 async def answer(stage: Stage, path: str, **keys: Any) -> dict[str, Any]:
@@ -208,15 +214,6 @@ async def test_a_path_changes_the_state(stage: Stage) -> None:
         await probe.app(scope | {"path": path}, stage.receive, stage.send)
     assert own == {"colour": "red", "visitors": ["Ada"]}
     await answer(stage, "/append/visitors/Ada")
-
-
-async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
-    task = asyncio.create_task(answer(stage, "/hold"))
-    await stage.noted("holds")
-    await asyncio.sleep(10)
-    assert not task.done()
-    (stage.folder / "release").touch()
-    await task
 
 
 async def test_other_scopes_are_refused(stage: Stage) -> None:

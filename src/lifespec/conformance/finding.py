@@ -100,6 +100,10 @@ class Finding:
         return self.verdict == Verdict.FAIL or (strict and missed)
 
 
+OnCase = Callable[[str, Sequence[Finding]], object]
+OnWait = Callable[[str, float], object]
+
+
 class Outcome(NamedTuple):
     """What became of an expectation, before a specification gives it a verdict.
 

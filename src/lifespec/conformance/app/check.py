@@ -17,6 +17,8 @@ from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.finding import (
     Finding,
+    OnCase,
+    OnWait,
     judged,
     known_rule,
     known_spec,
@@ -35,9 +37,6 @@ SERVING, AGAIN = cases.COURSE[1], "two-loops"
 LITTLE = 0.5  # seconds of the processor: a first case that took fewer mostly waited
 AT_ONCE = os.cpu_count() or 1  # cases at a time, and
 MOST = 16  # cases at a time if the first one mostly waited
-
-OnCase = Callable[[str, "Collection[Finding]"], object]
-OnWait = Callable[[str, float], object]
 
 
 def check_app(

@@ -15,6 +15,8 @@ from lifespec.conformance import cases
 from lifespec.conformance.cases import Case, Expectation, steps
 from lifespec.conformance.finding import (
     Finding,
+    OnCase,
+    OnWait,
     Outcome,
     Row,
     Unchecked,
@@ -31,9 +33,6 @@ from lifespec.conformance.server.play import START, TIMEOUT, Observation, Player
 from lifespec.conformance.server.process import Process, is_free
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
-
-OnCase = Callable[[str, Sequence[Finding]], object]
-OnWait = Callable[[str, float], object]
 
 AT_ONCE = 5 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 TRIES = 3  # ports for a case
