@@ -548,7 +548,7 @@ class _Sequence:
     def _end_call(self, trigger: str, did: str, rule: str) -> None:
         self.end = _End(self.state, rule)
         excused = _cancelled() or any(valid for _error, valid in self._refusals)
-        if trigger and self.state != "stopped" and not excused:
+        if trigger and not excused:
             self._step(trigger, "application", did)
         self.state = "gone"
 
