@@ -1,10 +1,9 @@
 """Places are found in the author's own code, through whatever a call awaits; errors are data."""
 
 import asyncio
-import contextlib
 import inspect
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,25 +22,9 @@ async def waits() -> None:
     await asyncio.Event().wait()
 
 
-@contextlib.asynccontextmanager
-async def life() -> AsyncIterator[None]:
-    async for _ in numbers():
-        yield
-
-
-async def numbers() -> AsyncIterator[int]:
-    await waits()
-    yield 1
-
-
 class Custom:
     def __await__(self) -> Generator[Any, None, None]:
         yield from asyncio.create_task(waits()).__await__()
-
-
-async def through_generators() -> None:
-    async with life():
-        pass
 
 
 async def through_an_awaitable_and_a_task() -> None:
@@ -64,8 +47,6 @@ async def frames(call: Callable[[], Awaitable[None]]) -> list[Any]:
 @pytest.mark.parametrize(
     ("call", "function", "source"),
     [
-        (waits, waits, "await asyncio.Event().wait()"),
-        (through_generators, waits, "await asyncio.Event().wait()"),
         (through_an_awaitable_and_a_task, waits, "await asyncio.Event().wait()"),
         (through_a_shield, through_a_shield, "await asyncio.shield(waits())"),
     ],

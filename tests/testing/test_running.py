@@ -193,11 +193,10 @@ LEFT = (
 )
 
 
-@pytest.mark.parametrize("app", [starts(starts_workers), starts_workers_in_a_request])
-async def test_a_task_left_behind_is_named(app: Any) -> None:
+async def test_a_task_that_a_request_left_behind_is_named() -> None:
     own = asyncio.create_task(worker(), name="own")  # a task of the test is none of the application
     with pytest.warns(LifespanWarning) as caught:
-        async with Running(app) as started:
+        async with Running(starts_workers_in_a_request) as started:
             await get(started.app)
     assert not own.done()
     own.cancel()
