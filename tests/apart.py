@@ -78,6 +78,11 @@ def _inside(folder: str) -> Iterator[None]:
         os.chdir(before)
 
 
+def one_line(report: object) -> str:
+    """Return a report on one line, without what wraps it."""
+    return " ".join(str(report).split())
+
+
 def in_fixture(folder: Path, module: str, name: str, limit: float) -> str:
     """Return what the fixture says of an application, in a process of its own; "" if it hangs."""
     return _small().submit(_tested, str(folder), module, name, limit).result()

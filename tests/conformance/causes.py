@@ -1,268 +1,16 @@
-"""Small applications, each with one fault that its author wants to know of."""
+"""Small programs, each with one fault that its author wants to know of, and their neighbours.
 
-import asyncio
-import logging
-import multiprocessing
-import os
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Any, NamedTuple
+A heading says what a program is like, and the exit status of its check unless that is 0.  Below it
+stand what the report says, after `>`, and the lines of the module.  Where these do not say it,
+`life` is a context manager, and `app` is Starlette's with `life`.
+"""
 
-from scripted import STARTED, STOPPED, says
-
-Application = Callable[[Any, Any, Any], Awaitable[None]]
-Life = Callable[[Any], AbstractAsyncContextManager[None]]
-
-
-LIMIT = 1.0  # seconds for an answer that does not come
-CAUSES: dict[Application, tuple[int, tuple[str, ...]]] = {}
-
-
-def reported(status: int, *sentences: str) -> Callable[[Application], Application]:
-    """Enter an application with its exit status, and with what the report of it says."""
-
-    def entered(app: Application) -> Application:
-        CAUSES[app] = status, sentences
-        return app
-
-    return entered
-
-
-def one_line(report: object) -> str:
-    """Return a report on one line, without what wraps it."""
-    return " ".join(str(report).split())
-
-
-class UnheardError(Exception):
-    """An event that the application does not know."""
-
-
-def sends(life: Life) -> Application:
-    """Make an application of a lifespan that sends, as some frameworks do, an exception's text."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            return
-        if scope["type"] != "lifespan":
-            raise ValueError(scope["type"])
-        phase = "startup"
-        if (await receive())["type"] != "lifespan.startup":
-            raise ValueError
-        try:
-            async with life(scope):
-                await send({"type": "lifespan.startup.complete"})
-                phase = "shutdown"
-                if (await receive())["type"] != "lifespan.shutdown":
-                    raise UnheardError  # noqa: TRY301
-        except UnheardError:
-            raise
-        except Exception as error:
-            await send({"type": f"lifespan.{phase}.failed", "message": str(error)})
-        else:
-            await send({"type": "lifespan.shutdown.complete"})
-
-    return app
-
-
-def application(life: Callable[[Any], AsyncIterator[None]]) -> Application:
-    app = sends(asynccontextmanager(life))
-    app.__qualname__ = life.__name__
-    return app
-
-
-@reported(0, "faultless keeps lifespan 2.0 (ASGI) starts yes stops yes", "12 kept")
-@application
-async def faultless(_: Any) -> AsyncIterator[None]:
-    yield
-
-
-@reported(1, "does not stop", "it blocks the event loop in `joins_at_shutdown`", "thread.join()")
-@application
-async def joins_at_shutdown(_: Any) -> AsyncIterator[None]:
-    thread = threading.Thread(target=time.sleep, args=(100,), daemon=True)
-    thread.start()
-    yield
-    thread.join()
-
-
-@reported(1, "does not stop", f"after startup, for {LIMIT:g} s (--timeout) it blocks", "in `later`")
-@application
-async def blocks_while_serving(_: Any) -> AsyncIterator[None]:
-    async def later() -> None:
-        await asyncio.sleep(0.05)
-        time.sleep(100)  # noqa: ASYNC251  the fault
-
-    task = asyncio.create_task(later())
-    yield
-    task.cancel()
-
-
-@reported(2, "does not start", "no: KeyError: 'DATABASE_URL_OF_SHOP', in `needs_a_setting`")
-@application
-async def needs_a_setting(_: Any) -> AsyncIterator[None]:
-    os.environ["DATABASE_URL_OF_SHOP"]
-    yield
-
-
-@reported(1, "does not stop", "RuntimeError: cannot flush, in `cannot_flush`")
-@application
-async def cannot_flush(_: Any) -> AsyncIterator[None]:
-    yield
-    raise ExceptionGroup("clean-up", [RuntimeError("cannot flush")])
-
-
-@reported(
-    0,
-    "a child process that still runs:",
-    "import time",
-    "started in `leaves_a_process`, tests/conformance/causes.py:",
-)
-@application
-async def leaves_a_process(_: Any) -> AsyncIterator[None]:
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])  # noqa: ASYNC220
-    yield
-
-
-@reported(
-    0,
-    "and an error occurred",
-    "while starting: ERROR rows: no cache",
-    "while stopping: ERROR rows: the last batch was lost (RuntimeError: Plugin not yet",
-)
-@application
-async def logs_errors(_: Any) -> AsyncIterator[None]:
-    logging.getLogger("rows").error("no cache")
-    yield
-    try:
-        raise RuntimeError("Plugin not yet initialized")  # noqa: TRY301
-    except RuntimeError:
-        logging.getLogger("rows").exception("the last batch was lost")
-
-
-@reported(0, "while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited")
-@application
-async def awaits_nothing(_: Any) -> AsyncIterator[None]:
-    asyncio.sleep(1)
-    yield
-
-
-@reported(1, " of multiprocessing (", "a child process that still runs: os.fork (")
-@application
-async def leaves_copies(_: Any) -> AsyncIterator[None]:
-    multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,)).start()
-    if not os.fork():
-        time.sleep(100)  # noqa: ASYNC251  the fault
-    yield
-
-
-def fail(error: BaseException) -> Callable[[Any], None]:
-    """Return a step that raises this, in a function with a name."""
-
-    def raises(_: Any) -> None:
-        raise error
-
-    return raises
-
-
-raises_on_the_scope = reported(
-    0, "does not support lifespan", "it raised AssertionError", "called with every scope"
-)(says(fail(AssertionError())))
-
-
-async def metrics(scope: Any, receive: Any, send: Any) -> None:
-    if scope["type"] != "http":
-        raise AssertionError(scope["type"])
-
-
-@reported(
-    1, "is served without its startup", "in `metrics`", "called with every scope", "is wrapped"
-)
-async def dispatches(scope: Any, receive: Any, send: Any) -> None:
-    await receive()
-    async with asyncio.TaskGroup() as group:
-        group.create_task(metrics(scope, receive, send))
-
-
-returns_at_shutdown = reported(1, "it returned without an answer to lifespan.shutdown")(
-    says("receive", STARTED, "receive")
-)
-raises_at_shutdown = reported(1, "it raised at shutdown: OSError: no disk")(
-    says("receive", STARTED, "receive", fail(OSError("no disk")))
-)
-exits = reported(2, "does not start", "it ended the process at startup: status 4")(
-    says("receive", lambda _: os._exit(4))
-)
-exits_at_shutdown = reported(1, "it ended the process at shutdown: status 4")(
-    says("receive", STARTED, "receive", lambda _: os._exit(4))
-)
-raises_exit = reported(2, "it ended the process at startup: SystemExit: 4")(
-    says("receive", fail(SystemExit(4)))
-)
-kills_itself = reported(1, "it ended the process at shutdown: SIGKILL")(
-    says("receive", STARTED, "receive", lambda _: os.kill(os.getpid(), 9))
-)
-answers_with_shutdown = reported(
-    2, "the suite refused what it sent: it sent lifespan.shutdown.complete while starting"
-)(says("receive", STOPPED))
-says_failed = reported(2, "does not start", "no: no database")(
-    says("receive", {"type": "lifespan.startup.failed", "message": "no database"})
-)
-says_nothing = reported(2, "it sent no message")(
-    says("receive", {"type": "lifespan.startup.failed"})
-)
-blocks_at_last = reported(0, "stops yes", "in <lambda>", "It does not return after it has answ")(
-    says("receive", STARTED, "receive", STOPPED, lambda _: time.sleep(100))
-)
-forks = reported(0, "keeps lifespan 2.0")(
-    says("receive", lambda _: os.fork(), STARTED, "receive", STOPPED)
-)
-
-
-@reported(0, "It does not return after it has answered lifespan.shutdown")
-async def lingers(scope: Any, receive: Any, send: Any) -> None:
-    """Do more after the last answer."""
-    await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
-    await asyncio.sleep(100)
-
-
-@reported(0, "on trio, which it needs")
-async def on_trio(scope: Any, receive: Any, send: Any) -> None:
-    """Need trio, and serve requests by it."""
-    import trio  # noqa: PLC0415  as some do
-
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(trio.sleep, 0)
-        if scope["type"] not in ("lifespan", "http"):
-            raise ValueError(scope["type"])
-        await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
-
-
-@reported(1, "does not stop", "it waits in `hangs_on_trio`")
-async def hangs_on_trio(scope: Any, receive: Any, send: Any) -> None:
-    """Never answer shutdown."""
-    import trio  # noqa: PLC0415
-
-    await trio.lowlevel.checkpoint()
-    await says("receive", STARTED, "receive")(scope, receive, send)
-    await trio.sleep(100)
-
-
-@reported(2, "could not be checked", "returned 1, which cannot be awaited")
-def no_coroutine(scope: Any, receive: Any, send: Any) -> int:
-    """Return what cannot be awaited."""
-    return 1
-
-
-# ---- programs of a module of their own, as a framework runs them ------------------------------
+from typing import NamedTuple
 
 PRELUDE = """\
-import asyncio, threading
+import anyio, asyncio, logging, os, signal, socket, subprocess, sys, threading, time
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
-import anyio
+from scripted import NOT_STARTED, SHUTDOWN, STARTED, STARTUP, STOPPED, says
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
@@ -271,6 +19,7 @@ async def pool(*_):
     yield {"pool": object()}
 
 """
+MANAGER = "@asynccontextmanager"
 
 
 class Program(NamedTuple):
@@ -282,24 +31,200 @@ class Program(NamedTuple):
 
 
 def programs(text: str) -> dict[str, Program]:
-    """Read programs by name; `app` is Starlette's with `life` where the lines make no other."""
+    """Read programs by name."""
     found = {}
     for each in text.split("## ")[1:]:
         head, *lines = each.rstrip().split("\n")
         name, _, status = head.partition(", exit ")
         said = [each[2:] for each in lines if each.startswith("> ")]
         source = "\n".join(["", *lines[len(said) :], ""])
+        if MANAGER not in source:
+            source = source.replace("\nasync def life(", f"\n{MANAGER}\nasync def life(")
         if "app = " not in source and "def app(" not in source:
             source += "app = Starlette(lifespan=life)\n"
         found[name] = Program(int(status or 0), said, source)
     return found
 
 
-# By what they are like: of one without a sentence nothing is told, as it has no fault.
+# `lifespec check app`, the fixture and `lifespec watch` say the same of these.
+FAULTS = programs("""
+## it keeps every rule
+> keeps lifespan 2.0 (ASGI) starts yes stops yes
+> 12 kept
+app = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
+
+## it blocks at shutdown, exit 1
+> does not stop
+> it blocks the event loop in `life`
+> thread.join()
+async def life(app):
+    thread = threading.Thread(target=time.sleep, args=(100,), daemon=True)
+    thread.start()
+    yield
+    thread.join()
+
+## it blocks while it serves, exit 1
+> does not stop
+> after startup, for 1 s (--timeout) it blocks
+> in `later`
+async def later():
+    await asyncio.sleep(0.05)
+    time.sleep(100)
+async def life(app):
+    task = asyncio.create_task(later())
+    yield
+    task.cancel()
+
+## it blocks after its last answer
+> stops yes
+> in <lambda>
+> It does not return after it has answered lifespan.shutdown
+app = says("receive", STARTED, "receive", STOPPED, lambda _: time.sleep(100))
+
+## it waits after its last answer
+> It does not return after it has answered lifespan.shutdown
+app = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(100))
+
+## it needs a setting, exit 2
+> does not start
+> no: KeyError: 'DATABASE_URL_OF_SHOP', in `life`
+async def life(app):
+    os.environ["DATABASE_URL_OF_SHOP"]
+    yield
+
+## it fails with a group of exceptions, exit 1
+> does not stop
+> RuntimeError: cannot flush, in `life`
+async def life(app):
+    yield
+    raise ExceptionGroup("clean-up", [RuntimeError("cannot flush")])
+
+## it leaves a process
+> a child process that still runs:
+> import time
+> started in `life`, shop.py:14
+async def life(app):
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+    yield
+
+## it leaves copies of itself, exit 1
+>  of multiprocessing (
+> a child process that still runs: os.fork (
+import multiprocessing
+async def life(app):
+    multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,)).start()
+    if not os.fork():
+        time.sleep(100)
+    yield
+
+## a process that it has forked returns
+> keeps lifespan 2.0
+app = says("receive", lambda _: os.fork(), STARTED, "receive", STOPPED)
+
+## it logs errors
+> and an error occurred
+> while starting: ERROR rows: no cache
+> while stopping: ERROR rows: the last batch was lost (RuntimeError: Plugin not yet
+async def life(app):
+    logging.getLogger("rows").error("no cache")
+    yield
+    try:
+        raise RuntimeError("Plugin not yet initialized")
+    except RuntimeError:
+        logging.getLogger("rows").exception("the last batch was lost")
+
+## it awaits nothing
+> while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited
+async def life(app):
+    asyncio.sleep(1)
+    yield
+
+## it raises on the scope
+> does not support lifespan
+> it raised AssertionError
+> called with every scope
+app = says(AssertionError())
+
+## one that it calls raises on the scope, exit 1
+> is served without its startup
+> in `metrics`
+> called with every scope
+> is wrapped
+async def metrics(scope, receive, send):
+    if scope["type"] != "http":
+        raise AssertionError(scope["type"])
+async def app(scope, receive, send):
+    await receive()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(metrics(scope, receive, send))
+
+## it returns at shutdown, exit 1
+> it returned without an answer to lifespan.shutdown
+app = says("receive", STARTED, "receive")
+
+## it raises at shutdown, exit 1
+> it raised at shutdown: OSError: no disk
+app = says("receive", STARTED, "receive", OSError("no disk"))
+
+## it exits, exit 2
+> does not start
+> it ended the process at startup: status 4
+app = says("receive", lambda _: os._exit(4))
+
+## it exits at shutdown, exit 1
+> it ended the process at shutdown: status 4
+app = says("receive", STARTED, "receive", lambda _: os._exit(4))
+
+## it raises SystemExit, exit 2
+> it ended the process at startup: SystemExit: 4
+app = says("receive", SystemExit(4))
+
+## it kills itself, exit 1
+> it ended the process at shutdown: SIGKILL
+app = says("receive", STARTED, "receive", lambda _: os.kill(os.getpid(), 9))
+
+## it answers with shutdown, exit 2
+> the suite refused what it sent: it sent lifespan.shutdown.complete while starting
+app = says("receive", STOPPED)
+
+## it says that it failed, exit 2
+> does not start
+> no: no database
+app = says("receive", NOT_STARTED | {"message": "no database"})
+
+## it fails without a message, exit 2
+> it sent no message
+app = says("receive", NOT_STARTED)
+
+## it needs trio
+> on trio, which it needs
+async def app(scope, receive, send):
+    import trio
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.sleep, 0)
+        if scope["type"] not in ("lifespan", "http"):
+            raise ValueError(scope["type"])
+        await says("receive", STARTED, "receive", STOPPED)(scope, receive, send)
+
+## it hangs on trio, exit 1
+> does not stop
+> it waits in `app`
+async def app(scope, receive, send):
+    import trio
+    await trio.lowlevel.checkpoint()
+    await says("receive", STARTED, "receive")(scope, receive, send)
+    await trio.sleep(100)
+
+## it returns no coroutine, exit 2
+> could not be checked
+> returned 1, which cannot be awaited
+def app(scope, receive, send):
+    return 1
+""")
+# What the check sees alone.  Of one without a sentence nothing is told: it has no fault.
 PROGRAMS = programs("""
 ## its state has another name
 inner = Starlette(lifespan=pool)
-@asynccontextmanager
 async def life(app):
     async with pool(inner) as state:
         inner.state.kept = state["pool"]
@@ -309,7 +234,6 @@ app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 
 ## two have the same
 inner = Starlette(lifespan=pool)
-@asynccontextmanager
 async def life(app):
     async with pool(app) as state, pool(inner):
         yield state
@@ -326,7 +250,6 @@ def runs(function):
 @runs
 def rows():
     yield 1
-@asynccontextmanager
 async def life(app):
     rows()
     async with AsyncExitStack() as stack:
@@ -339,7 +262,6 @@ async def work():
         await anyio.sleep_forever()
     finally:
         await anyio.sleep(0.01)
-@asynccontextmanager
 async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(work)
@@ -359,7 +281,6 @@ async def waits():
     finally:
         with suppress(BaseException):
             await anyio.sleep(0.01)
-@asynccontextmanager
 async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(work)
@@ -378,7 +299,6 @@ async def life(app):
 > `await close()` did not run, in `life`, shop.py:27: the CancelledError of `await othe
 async def close():
     await asyncio.sleep(0)
-@asynccontextmanager
 async def life(app):
     task = asyncio.create_task(asyncio.sleep(100))
     other = asyncio.create_task(asyncio.sleep(100))
@@ -403,7 +323,6 @@ async def poll():
         while True:
             await asyncio.sleep(1)
             await close()
-@asynccontextmanager
 async def life(app):
     tasks = [asyncio.create_task(asyncio.sleep(100)), asyncio.create_task(poll())]
     yield
@@ -427,7 +346,6 @@ async def life(app):
 
 ## an error of its clean-up is lost
 > clean-up ended in `life`, shop.py:15 with OSError: no disk
-@asynccontextmanager
 async def life(app):
     yield
     raise OSError("no disk")
@@ -452,7 +370,6 @@ class Pool:
     async def close(self): ...
 def flush():
     raise OSError("no disk")
-@asynccontextmanager
 async def life(app):
     pool = Pool()
     yield
@@ -465,7 +382,6 @@ async def life(app):
     await pool.close()
 
 ## its clean-up leaves nothing out
-@asynccontextmanager
 async def life(app):
     try:
         yield
@@ -494,7 +410,6 @@ async def app(scope, receive, send):
 > started once more in the same process, in a new event loop, as tests do: no: Runtime
 > Create it in the lifespan, not at import
 ready = None
-@asynccontextmanager
 async def life(app):
     global ready
     loop = asyncio.get_running_loop()
@@ -521,13 +436,11 @@ async def app(scope, receive, send):
     await send({"type": "lifespan.shutdown.complete"})
 
 ## its work ends, its lock serves every loop
-import time
 lock = asyncio.Lock()
 def compute():
     end = time.thread_time() + 0.02
     while time.thread_time() < end:
         pass
-@asynccontextmanager
 async def life(app):
     async with lock:
         thread = threading.Thread(target=compute)
@@ -539,17 +452,14 @@ async def life(app):
 > a daemon thread that still runs: poller, started in `life`, shop.py:17. It goes on
 def poll(over):
     over.wait()
-@asynccontextmanager
 async def life(app):
     over = threading.Event()
     threading.Thread(target=poll, args=(over,), name="poller", daemon=True).start()
     yield
 
 ## a daemon thread ends, and a library has its own
-import time
 def poll(over):
     over.wait()
-@asynccontextmanager
 async def life(app):
     over = threading.Event()
     threading.Thread(target=poll, args=(over,), daemon=True).start()
@@ -558,10 +468,8 @@ async def life(app):
     over.set()
 
 ## its startup blocks
-> s; most of it blocks the event loop, in `life`, shop.py:15
-> stops yes, in 1.2 s; most of it waits in `life`, shop.py:17
-import time
-@asynccontextmanager
+> s; most of it blocks the event loop, in `life`, shop.py:14
+> stops yes, in 1.2 s; most of it waits in `life`, shop.py:16
 async def life(app):
     time.sleep(1.2)
     yield
@@ -572,7 +480,6 @@ async def life(app):
 > a Session of anyio that is not closed. Close it in the clean-up.
 > while starting: WARNING bus: the consumer was not closed
 > while stopping: WARNING ResourceWarning: unclosed <socket.socket
-import logging, socket
 class Session:
     closed = False
     def __del__(self): ...
@@ -586,7 +493,6 @@ class Broken(Client):
 for each in Session, Client, Broken:
     each.__module__ = "anyio"  # as a library has it
 exec('def warns(): logging.getLogger("bus").warning("the consumer was not closed")')
-@asynccontextmanager
 async def life(app):
     app.state.session, app.state.clients = Session(), [Client(), Broken()]
     warns()
@@ -595,17 +501,21 @@ async def life(app):
     socket.socket()
 
 ## it closes what it opens
-import logging, socket
 class Session:
     closed = True
     def __del__(self): ...
 Session.__module__ = "anyio"
-@asynccontextmanager
 async def life(app):
     logging.getLogger("shop").warning("the shop is not closed")
     app.state.session = Session()
     with socket.socket():
         yield
+
+## its loop takes a signal
+> `loop.add_signal_handler` takes SIGINT from the server
+async def life(app):
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, print)
+    yield
 
 ## another answers in its place
 > nothing ran it startup was answered in `Wrap.__call__`, shop.py:20
@@ -627,7 +537,6 @@ app = Wrap(inner)
 TRIED = programs("""
 ## advise-no-call, exit 2
 > 'function' object does not support the asynchronous context manager protocol
-@asynccontextmanager
 async def life(app=None):
     yield
 -app = Starlette(lifespan=life())
@@ -649,7 +558,6 @@ async def life(app):
 
 ## given-module, exit 2
 > life, which Starlette was given as its lifespan, is a module: import the function
-import sys
 -life = sys.modules[__name__]
 +life = pool
 
@@ -665,14 +573,12 @@ app = get_asgi_application()
 
 ## advise-mapping, exit 2
 > dictionary update sequence
-@asynccontextmanager
 async def life(app):
 -    yield ["ab", "c"]
 +    yield {"first": 1}
 
 ## advise-cancel-scope, exit 1
 > exit cancel scope in a different task
-@asynccontextmanager
 async def life(app):
 -    group = anyio.create_task_group()
 -    await asyncio.create_task(group.__aenter__())
@@ -684,7 +590,6 @@ async def life(app):
 ## advise-other-loop, exit 2
 > attached to a different loop
 -ready = asyncio.new_event_loop().create_future()
-@asynccontextmanager
 async def life(app):
     loop = asyncio.get_running_loop()
 +    ready = loop.create_future()
@@ -695,7 +600,6 @@ async def life(app):
 ## advise-no-loop, exit 2
 > no running event loop
 -loop = asyncio.get_running_loop()
-@asynccontextmanager
 async def life(app):
 +    loop = asyncio.get_running_loop()
     loop.call_soon(print)
@@ -705,7 +609,6 @@ async def life(app):
 > cannot be called from a running event loop
 async def connect():
     await asyncio.sleep(0)
-@asynccontextmanager
 async def life(app):
 -    asyncio.run(connect())
 +    await connect()
@@ -715,7 +618,6 @@ async def life(app):
 > Cannot add middleware after an application has started
 def wraps(app):
     return app
-@asynccontextmanager
 async def life(app):
 -    app.add_middleware(wraps)
     yield
@@ -726,7 +628,6 @@ app = Starlette(lifespan=life)
 > generator didn't yield
 def connect():
     raise OSError("no database")
-@asynccontextmanager
 async def life(app):
 -    try:
 -        connect()
@@ -737,29 +638,24 @@ async def life(app):
 
 ## advise-port, exit 2
 > Address already in use
-import socket
 other = socket.create_server(("127.0.0.1", 0))
 -PORT = other.getsockname()[1]
 +PORT = 0
-@asynccontextmanager
 async def life(app):
     with socket.create_server(("127.0.0.1", PORT)):
         yield
 
 ## advise-service, exit 2
 > Connection refused
-import socket
 service = socket.create_server(("127.0.0.1", 0))
 -PORT = 1
 +PORT = service.getsockname()[1]
-@asynccontextmanager
 async def life(app):
     with socket.create_connection(("127.0.0.1", PORT)):
         yield
 
 ## advise-cancelled, exit 1
 > CancelledError
-@asynccontextmanager
 async def life(app):
     task = asyncio.create_task(asyncio.sleep(100))
     yield
@@ -861,7 +757,6 @@ async def work():
 +        fetch()
 +    except ValueError:
 +        print("no orders")
-@asynccontextmanager
 async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(work)
@@ -871,7 +766,6 @@ async def life(app):
 > does not start
 > within 1 s (--timeout); it blocks the event loop in `life`
 > done.wait()
-@asynccontextmanager
 async def life(app):
     done = threading.Event()
     asyncio.get_running_loop().call_later(0.01, done.set)
@@ -892,7 +786,6 @@ async def app(scope, receive, send):
 > does not start
 > it waits in `life`
 > --timeout
-@asynccontextmanager
 async def life(app):
     ready = asyncio.Event()
 +    asyncio.get_running_loop().call_later(0.01, ready.set)
@@ -902,7 +795,6 @@ async def life(app):
 ## advise-clean-up, exit 1
 > does not stop
 > it waits in `life`
-@asynccontextmanager
 async def life(app):
     task = asyncio.create_task(anyio.sleep_forever())
     yield
@@ -913,7 +805,6 @@ async def life(app):
 > starts and stops, but its process does not end
 > a thread that is not a daemon: connection, started in `life`
 > Close what started it
-@asynccontextmanager
 async def life(app):
     done = threading.Event()
     threading.Thread(target=done.wait, name="connection").start()
@@ -928,7 +819,6 @@ async def work():
 +    with suppress(ValueError):
 -    if True:
         raise ValueError("no orders")
-@asynccontextmanager
 async def life(app):
     app.state.first = asyncio.create_task(work())
     yield
@@ -938,7 +828,6 @@ async def life(app):
 ## advise-handler-ignored
 > an application that has a lifespan runs no handlers
 from fastapi import FastAPI
-@asynccontextmanager
 async def life(app):
 +    start()
     yield
@@ -950,7 +839,6 @@ def start():
 ## advise-never-ran
 > `pool`, shop.py:7: it was given to Starlette, and nothing ran it
 inner = Starlette(lifespan=pool)
-@asynccontextmanager
 async def life(app):
 +    async with inner.router.lifespan_context(inner) as state:
 +        yield state
@@ -991,7 +879,6 @@ async def app(scope, receive, send):
 > gives to the context variable `USER`: put it into the state
 from contextvars import ContextVar
 USER = ContextVar("USER")
-@asynccontextmanager
 async def life(app):
 -    USER.set("Ada")
 -    yield
@@ -1001,7 +888,6 @@ async def life(app):
 > `pool`, shop.py:7 is entered twice in one startup
 from starlette.routing import Router
 router = Router(lifespan=pool)
-@asynccontextmanager
 async def life(app):
 -    async with pool(app), router.lifespan_context(app) as state:
 +    async with router.lifespan_context(app) as state:
@@ -1009,7 +895,6 @@ async def life(app):
 
 ## made-only
 > `pool()`, shop.py:14 makes a context manager or a generator, and nothing enters it
-@asynccontextmanager
 async def life(app):
 -    pool()
 -    yield
@@ -1018,7 +903,6 @@ async def life(app):
 
 ## cut-off
 > clean-up was cancelled in `life`, shop.py:18, at `await close()`
-@asynccontextmanager
 async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(anyio.sleep_forever)
@@ -1033,7 +917,6 @@ async def close():
 > `await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task
 async def close():
     await asyncio.sleep(0)
-@asynccontextmanager
 async def life(app):
     task = asyncio.create_task(asyncio.sleep(100))
     yield
@@ -1048,7 +931,6 @@ async def life(app):
 def flush():
     raise OSError("no disk")
 async def close(): ...
-@asynccontextmanager
 async def life(app):
     yield
 -    flush()
@@ -1061,7 +943,6 @@ async def life(app):
 ## task-left
 > a task that still runs: `sleep` (poller), made in `life`
 > a task that still runs: `sleep`, made in `life`
-@asynccontextmanager
 async def life(app):
     poller = asyncio.create_task(asyncio.sleep(100), name="poller")
     task = asyncio.create_task(asyncio.sleep(100))
@@ -1077,7 +958,6 @@ async def work():
         await asyncio.sleep(100)
     finally:
         await asyncio.sleep(0.2)
-@asynccontextmanager
 async def life(app):
     task = asyncio.create_task(work())
     yield
@@ -1091,23 +971,18 @@ class Client:
     def aclose(self):
         self.is_closed = True
 Client.__module__ = "anyio"  # as a library has it
-@asynccontextmanager
 async def life(app):
     app.state.client = Client()
     yield
 +    app.state.client.aclose()
 
 ## signal-taken
-> `stop`, shop.py:14 takes SIGINT from the server
-> `loop.add_signal_handler` takes SIGTERM from the server
-import signal
+> `stop`, shop.py:13 takes SIGTERM from the server
 before = signal.getsignal(signal.SIGTERM)
 def stop(*_):
     print("stops")
-@asynccontextmanager
 async def life(app):
--    signal.signal(signal.SIGINT, stop)
--    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
+-    signal.signal(signal.SIGTERM, stop)
     yield
 +    stop()
 
@@ -1117,7 +992,6 @@ async def poll():
     while True:
 -        await asyncio.sleep(0)
 +        await asyncio.sleep(1)
-@asynccontextmanager
 async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(poll)

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import causes
 import pytest
-from causes import one_line
 
+from apart import one_line
 from lifespec.conformance import (
     Finding,
     Report,
@@ -19,12 +19,13 @@ from lifespec.conformance import (
 )
 from lifespec.conformance.app import check, process
 from lifespec.conformance.report import render
-from scripted import STARTED, STOPPED, says
+from scripted import SHUTDOWN, STARTED, STARTUP, STOPPED, says
 
 PLAIN = """\
 import os, sys, threading, time
-from causes import *
+from scripted import *
 print("imported", file=open("imports", "a"))
+faultless = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
 class Shop:
     app = staticmethod(faultless)
 number = 7
@@ -36,13 +37,13 @@ def middleware(app):
     return app
 """
 
+faultless = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
+
 
 @pytest.fixture
 def check_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
     """Write a module, and check what it names."""
     monkeypatch.chdir(tmp_path)
-    folder = str(Path(causes.__file__).parent)
-    monkeypatch.syspath_prepend(folder)
 
     def run(target: str, source: str = "", **options: Any) -> Report:
         Path("shop.py").write_text(PLAIN + source)
@@ -95,7 +96,7 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("shop:app", "import nosuch", "raised ModuleNotFoundError: No module named 'nosuch'"),
         ("shop:app", "import asyncio; asyncio.get_running_loop()", "Create it in the lifespan: wh"),
         ("shop:app", "os._exit(3)", "its import ended the process: status 3"),
-        ("shop:app", "time.sleep(100)", f"{UNIMPORTED}, in `<module>`, shop.py:13"),
+        ("shop:app", "time.sleep(100)", f"{UNIMPORTED}, in `<module>`, shop.py:14"),
         ("shop:app", "raise ModuleNotFoundError(\"No module named 'trio'\")", "needs trio: pip in"),
     ],
 )
@@ -147,7 +148,7 @@ def test_progress_is_told_while_one_waits(
 )
 def test_what_there_is_not_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(Unchecked):
-        check_app(causes.faultless, **wrong)
+        check_app(faultless, **wrong)
 
 
 def test_what_cannot_be_called_is_no_application() -> None:
@@ -159,7 +160,7 @@ def test_what_cannot_be_called_is_no_application() -> None:
 
 def test_who_needs_trio_is_told_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "find_spec", lambda _: None)
-    report = check_app(causes.on_trio, timeout=10.0)
+    report = check_app(says("receive", lambda _: import_module("trio").sleep(0)), timeout=10.0)
     assert report.status == 2
     assert "it needs trio: pip install trio" in str(report)
 
@@ -201,14 +202,14 @@ def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> No
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux has it")
 def test_cases_side_by_side_are_limited_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "free_memory", lambda: 2_000_000)
-    report = check_app(causes.faultless, only=["extra-keys"])
+    report = check_app(faultless, only=["extra-keys"])
     assert report.ok
     shown = "cases at most 1 side by side: the first took N s of processor time and N MB of its own"
     found = " ".join(render(report, verbose=True).split())
     assert shown in re.sub(r"[\d.]+(?= s of| MB of its)", "N", found)
     assert "side by side" not in str(report)
     monkeypatch.setattr(check, "free_memory", lambda: 0)  # it is not known
-    pace = check_app(causes.faultless, only=["extra-keys"]).pace
+    pace = check_app(faultless, only=["extra-keys"]).pace
     assert pace
     assert pace.parts["count"] >= 1
 

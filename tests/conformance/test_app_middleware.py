@@ -7,9 +7,8 @@ import time
 from typing import Any
 
 import pytest
-from causes import one_line
 
-from apart import checked
+from apart import checked, one_line
 from lifespec.conformance import Report, check_middleware
 from lifespec.conformance.app.check import cases_for
 from lifespec.conformance.app.observation import plain

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import causes
 import pytest
 
 from lifespec.conformance import cases, check_app
@@ -16,7 +15,7 @@ from lifespec.conformance.app import process
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
 from lifespec.diagnosis.leftovers import processes
-from scripted import STARTED, STOPPED, says
+from scripted import NOT_STARTED, STARTED, STOPPED, says
 
 
 def played(
@@ -48,13 +47,16 @@ async def waits(scope: Any, receive: Any, send: Any) -> None:
     await asyncio.sleep(60)
 
 
+lingers = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(60))
+
+
 @pytest.mark.parametrize(
     ("app", "case", "startup", "activity", "reaction"),
     [
         (waits, "start-and-stop", "hung", "not-received", ""),
         (waits, "two-loops", "hung", "not-received", ""),  # the second loop would hang, too
         (waits, "unknown-scope", "hung", "running", "silent"),
-        (causes.lingers, "start-and-stop", "complete", "", ""),
+        (lingers, "start-and-stop", "complete", "", ""),
     ],
 )
 def test_what_an_application_does_when_its_time_is_over_is_kept(
@@ -106,7 +108,7 @@ def test_a_request_follows_its_specification(spec: str, kind: str) -> None:
 
 
 def test_an_event_that_the_specification_lacks_is_open() -> None:
-    seen = played(causes.says_failed, spec="asgi 1.0").seen
+    seen = played(says("receive", NOT_STARTED), spec="asgi 1.0").seen
     assert [(each.rule, each.open) for each in seen.broken] == [("events-known", True)]
 
 

@@ -109,12 +109,10 @@ def test_a_case_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("copy")
 def test_a_cause_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = "TRIED: dict[str, tuple[str, str]] = {\n"
-    program = (
-        "@asynccontextmanager\nasync def life(app):\n-    raise OSError('no sample')\n    yield\n"
-    )
-    tried = program + "app = Starlette(lifespan=life)\n", "Take a sample"
-    change("tests/conformance/causes.py", start, f'{start}    "advise-sample": {tried!r},\n')
+    start = 'TRIED = programs("""\n'
+    program = "## advise-sample, exit 2\n> Take a sample\n"
+    program += "async def life(app):\n-    raise OSError('no sample')\n    yield\n\n"
+    change("tests/conformance/causes.py", start, start + program)
     row = '    Row((), "advise-port"'
     sample = '    Row((), "advise-sample", ["no sample"]),\n'
     change("src/lifespec/diagnosis/advice.py", row, sample + row)
