@@ -804,7 +804,7 @@ async def life(app):
 ## advise-close, exit 1
 > starts and stops, but its process does not end
 > a thread that is not a daemon: connection, started in `life`
-> Close what started it
+> End it, or close what started it
 async def life(app):
     done = threading.Event()
     threading.Thread(target=done.wait, name="connection").start()
