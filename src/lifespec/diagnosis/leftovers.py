@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from lifespec.diagnosis.alive import children, holds
 from lifespec.diagnosis.author import caller, described, library, place
-from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.stacks import is_ours, is_own, line, short
 
 ENDING = 0.5  # seconds that threads and processes have to end
@@ -38,11 +38,12 @@ _started: dict[int, Place] = {}  # processes, by their number
 class Tasks:
     """A task factory that keeps the tasks of an application, and the author's lines that made them.
 
-    Tasks of lifespec are left out.
+    Tasks of lifespec are left out.  `belongs` tells of others whether they are the application's.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, belongs: Callable[[asyncio.Task[Any]], bool] | None = None) -> None:
         self.made: WeakKeyDictionary[asyncio.Task[Any], Place | None] = WeakKeyDictionary()
+        self.belongs = belongs or self.made.__contains__
 
     def __call__(
         self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
@@ -54,14 +55,26 @@ class Tasks:
             self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
         return task
 
-    def failed(
-        self, belongs: Callable[[asyncio.Task[Any]], bool] = lambda _: True
-    ) -> list[tuple[Fact | str, Error]]:
-        """Return the tasks whose exceptions were never retrieved, each with its exception."""
-        done = [x for x in [*self.made] if x.done() and not x.cancelled() and belongs(x)]
+    def failed(self, kind: str) -> list[Fact]:
+        """Return the tasks whose exceptions were never retrieved, as facts of this kind."""
+        done = [x for x in [*self.made] if x.done() and not x.cancelled() and self.belongs(x)]
         lost = [each for each in done if getattr(each, "_log_traceback", True)]
         found = [(task_name(each, self.made[each]), each.exception()) for each in lost]
-        return [(name, described(error)) for name, error in found if error]
+        return [fact(kind, task=x, error=described(error).fact()) for x, error in found if error]
+
+    async def left(self) -> list[Fact]:
+        """Return the tasks of this loop that still run, sorted.
+
+        Those that have no place in the author's code are a library's, which has to end them.
+        """
+        running = asyncio.all_tasks()
+        for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
+            await asyncio.sleep(0)
+        left = [each for each in running if not each.done() and self.belongs(each)]
+        kinds = ["task-unawaited" if each.cancelling() else "task-left" for each in left]
+        names = [task_name(each, self.made.get(each)) for each in left]
+        found = zip(kinds, names, strict=True)
+        return sorted((fact(kind, name=name) for kind, name in found), key=str)
 
 
 def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
@@ -124,24 +137,6 @@ def _named(kind: str, name: str, where: Place | None, **more: str) -> Fact | str
 
 
 # ---- what still runs ---------------------------------------------------------------------------
-
-
-async def tasks(
-    belongs: Callable[[asyncio.Task[Any]], bool],
-    made: Mapping[asyncio.Task[Any], Place | None] = {},
-) -> list[Fact]:
-    """Return the tasks of this loop that still run and that belong to an application, sorted.
-
-    Those that have no place in the author's code are a library's, which has to end them.
-    """
-    running = asyncio.all_tasks()
-    for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
-        await asyncio.sleep(0)
-    left = [each for each in running if not each.done() and belongs(each)]
-    kinds = ["task-unawaited" if each.cancelling() else "task-left" for each in left]
-    names = [task_name(each, made.get(each)) for each in left]
-    found = zip(kinds, names, strict=True)
-    return sorted((fact(kind, name=name) for kind, name in found), key=str)
 
 
 def threads(before: Collection[threading.Thread]) -> list[Fact]:

@@ -103,7 +103,7 @@ class Running:
         self._logged = self._ended.enter_context(logging_errors())
         belongs = lambda: _OWNER.get(None) is self  # noqa: E731  a test starts processes, too
         self._ended.enter_context(leftovers.noting_starts(belongs))
-        self._tasks = self._ended.enter_context(_noting_tasks())
+        self._tasks = self._ended.enter_context(_noting_tasks(self))
         handlers = leftovers.handlers()
         try:
             await self.lifespan.__aenter__()
@@ -123,12 +123,12 @@ class Running:
     ) -> None:
         __tracebackhide__ = True
         failure: ShutdownFailed | None = None
-        failed = self._failed_tasks("died")
+        failed = self._tasks.failed("died")
         try:
             await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        failed += self._failed_tasks("died-stopping")
+        failed += self._tasks.failed("died-stopping")
         self._left = await self._leftovers(failed)
         self._ended.close()
         if failure is not None:
@@ -193,15 +193,10 @@ class Running:
             return "no"
         return f"{how}-at-shutdown" if len(received) > 1 else f"{how}-early"
 
-    def _failed_tasks(self, kind: str) -> list[Fact]:
-        """Return the application's tasks whose exceptions nobody has asked for."""
-        found = self._tasks.failed(lambda task: _owner(task) is self)
-        return [fact(kind, task=task, error=error.fact()) for task, error in found]
-
     async def _leftovers(self, failed: Sequence[Fact]) -> list[str]:
         """Name what the application left behind, the errors it logged, and signals it took."""
         try:
-            found = await leftovers.tasks(lambda task: _owner(task) is self, self._tasks.made)
+            found = await self._tasks.left()
         except RuntimeError:  # trio's nurseries leave none
             found = []
         found += leftovers.threads(self._threads)
@@ -229,9 +224,9 @@ def _sentences(facts: Iterable[Fact]) -> list[str]:
 
 
 @contextmanager
-def _noting_tasks() -> Iterator[leftovers.Tasks]:
+def _noting_tasks(owner: object) -> Iterator[leftovers.Tasks]:
     """Note the author's lines that make tasks, unless somebody else makes the tasks of the loop."""
-    tasks = leftovers.Tasks()
+    tasks = leftovers.Tasks(lambda task: _owner(task) is owner)
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:  # trio

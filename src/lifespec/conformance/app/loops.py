@@ -6,7 +6,6 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from lifespec.diagnosis import leftovers
 from lifespec.diagnosis.fact import Error, Fact
 from lifespec.diagnosis.leftovers import Tasks
 
@@ -24,7 +23,7 @@ class Asyncio:
         self.loop = asyncio.new_event_loop()
         self.tasks = Tasks()
         self.loop.set_task_factory(self.tasks)
-        self.died = self.tasks.failed
+        self.failed_tasks, self.left = self.tasks.failed, self.tasks.left
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
@@ -44,11 +43,6 @@ class Asyncio:
     def start(self, main: Main) -> Callable[[], object]:
         """Start a task, and return what cancels it."""
         return self.loop.create_task(main()).cancel
-
-    async def left(self) -> list[Fact]:
-        """Return the tasks of the application that still run."""
-        made = self.tasks.made
-        return await leftovers.tasks(made.__contains__, made)
 
     async def wait(self, event: Any, seconds: float) -> None:
         """Wait for an event, at most some seconds."""
@@ -102,7 +96,7 @@ class Trio:
         """Return the tasks that still run: none."""
         return []
 
-    def died(self) -> list[Any]:
+    def failed_tasks(self, _kind: str) -> list[Fact]:
         """Return the tasks whose exceptions were never retrieved: none."""
         return []
 

@@ -177,7 +177,7 @@ class Call(Answers):
 
     def _note_failed_tasks(self, kind: str) -> None:
         """Note the tasks whose exceptions were not retrieved."""
-        found = [fact(kind, task=task, error=error.fact()) for task, error in self.loop.died()]
+        found = self.loop.failed_tasks(kind)
         known = [each.parts for each in self.seen.known("died")]
         self.seen.facts += [each for each in found if each.parts not in known]
 
