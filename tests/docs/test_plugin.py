@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from lifespec_pages import plugin, runner
+from lifespec_pages.sandbox import run_process
 
 pytest_plugins = ["pytester"]
 assert plugin  # is loaded here: a run inside of a test shares our modules
 
 EXT = Path(__file__).resolve().parents[2] / "docs" / "_ext"
 CONFTEST = f"import sys\nsys.path.insert(0, {str(EXT)!r})\nfrom lifespec_pages.plugin import *\n"
-PROCESSES = ("-p", "xdist", "-p", "pytest_timeout", "-n", "2")
+PROCESSES = ("-p", "xdist", "-p", "pytest_timeout", "-n", "1")
 Run = Callable[..., pytest.RunResult]
 
 
@@ -197,6 +198,25 @@ def test_a_block_that_does_not_end_is_ended(run: Run, monkeypatch: pytest.Monkey
     result.assert_outcomes(failed=2)
     assert "the block ran for more than 0.2 seconds" in output_of(result)
     assert "docs/page.md:10: the block ran for more than 0.5 seconds" in output_of(result)
+
+
+@pytest.mark.parametrize(
+    ("options", "source"),
+    [
+        ((), "import sys\nprint(sys.argv, sys.stdin.read())\nraise SystemExit('no')"),
+        ((), "import atexit, os\natexit.register(print, 2)\nprint(os.path.split(__file__)[1])"),
+        ((), "import os\nprint(os.getsid(0) == os.getpid())\nos.kill(os.getpid(), 15)"),
+        (("-m",), "import os, sys\nprint(__spec__.name, sys.path[0] == os.getcwd())\nsys.exit(7)"),
+    ],
+)
+def test_a_fork_does_what_an_interpreter_of_its_own_does(
+    options: tuple[str, ...], source: str
+) -> None:
+    name = "example" if options else "example.py"
+    commands = [name], [sys.executable, *options, name]
+    forked, alone = (run_process(each, 60, [("example.py", source)]) for each in commands)
+    assert forked == alone
+    assert forked.output
 
 
 def test_the_plugin_loads_nothing_of_sphinx() -> None:

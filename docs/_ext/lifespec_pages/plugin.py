@@ -42,7 +42,8 @@ class Page(pytest.File):
             yield BlockItem.from_parent(self, name=f"{block.line}{again}", number=number)
 
     def setup(self) -> None:
-        """Begin with no names."""
+        """Begin with no names; what others made is not searched for what the blocks leave."""
+        gc.freeze()
         self.namespace = Namespace()
         self.done: dict[int, BlockFailed | None] = {}
 
@@ -51,6 +52,7 @@ class Page(pytest.File):
         self.namespace.close()
         with self.namespace.staged():
             gc.collect()
+        gc.unfreeze()
 
     def run(self, number: int) -> None:
         """Run a block after those above it that have not run yet, so that one can run alone."""

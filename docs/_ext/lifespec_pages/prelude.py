@@ -33,6 +33,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import lru_cache
 from importlib import import_module
 from itertools import takewhile
 from logging.handlers import BufferingHandler
@@ -190,8 +191,9 @@ def command(line: str, **files: str) -> tuple[int | None, str]:
     return done.status, done.output + done.errors
 
 
+@lru_cache
 def record(name: str) -> Any:
-    """Return a record of docs/matrix."""
+    """Return a record of docs/matrix, which no check changes."""
     return json.loads((DOCS / "matrix" / f"{name}.json").read_text("utf-8"))
 
 
