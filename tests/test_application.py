@@ -44,21 +44,26 @@ def life(start: Any = nothing, state: Any = None, stop: Any = nothing) -> Any:
     return context
 
 
-@pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
-async def test_unexpected_event(events: list[str]) -> None:
-    """An event that is not the one to come next raises, and is not answered."""
-    coming, sent = iter(events), []
+async def by_hand(app: Any, sent: list[Any], *events: str) -> None:
+    """Call an application with a receive that gives these events."""
+    coming = iter(events)
 
     async def receive() -> Any:
         return {"type": next(coming)}
 
     async def send(event: Any) -> None:
-        sent.append(event["type"])
+        sent.append(event)
 
-    app = with_lifespan(respond, life())
+    await app({"type": "lifespan"}, receive, send)
+
+
+@pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
+async def test_unexpected_event(events: list[str]) -> None:
+    """An event that is not the one to come next raises, and is not answered."""
+    sent: list[Any] = []
     with pytest.raises(RuntimeError, match=r"expected the event 'lifespan\.\w+', got .*pause"):
-        await app({"type": "lifespan", "state": {}}, receive, send)
-    assert sent == ["lifespan.startup.complete"][: len(events) - 1]
+        await by_hand(with_lifespan(respond, life()), sent, *events)
+    assert sent == [{"type": "lifespan.startup.complete"}][: len(events) - 1]
 
 
 @pytest.mark.parametrize("state", [None, {}])
@@ -93,18 +98,6 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
     assert outcome == "crashed" or lifespan._message == "the context ended before shutdown"
 
 
-async def by_hand(app: Any, sent: list[Any]) -> None:
-    """Call an application with a receive that always answers startup."""
-
-    async def receive() -> Any:
-        return {"type": "lifespan.startup"}
-
-    async def send(event: Any) -> None:
-        sent.append(event)
-
-    await app({"type": "lifespan"}, receive, send)
-
-
 @pytest.mark.parametrize("grouped", [False, True])
 async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
     """What the server's cancellation raises is never answered, also not in a group."""
@@ -120,7 +113,7 @@ async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
         yield
 
     sent: list[Any] = []
-    task = asyncio.ensure_future(by_hand(with_lifespan(respond, context), sent))
+    task = asyncio.ensure_future(by_hand(with_lifespan(respond, context), sent, "lifespan.startup"))
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(BaseExceptionGroup if grouped else asyncio.CancelledError):
@@ -192,18 +185,9 @@ async def test_what_gives_no_context_fails_startup(on: Any, lifespan: Any, messa
 @both
 async def test_an_exception_at_the_end_is_sent_and_raised(on: Any) -> None:
     sent: list[Any] = []
-
-    async def send(event: Any) -> None:
-        sent.append(event)
-
-    events = iter(["lifespan.startup", "lifespan.shutdown"])
-
-    async def receive() -> Any:
-        return {"type": next(events)}
-
     app = with_lifespan(respond, life(stop=raises(OSError("disk full"))))
     with pytest.raises(OSError, match="disk full"):
-        await app({"type": "lifespan"}, receive, send)
+        await by_hand(app, sent, "lifespan.startup", "lifespan.shutdown")
     assert sent[1:] == [{"type": "lifespan.shutdown.failed", "message": "disk full"}]
 
 
@@ -211,7 +195,7 @@ async def test_an_exception_at_the_end_is_sent_and_raised(on: Any) -> None:
 def test_where_no_event_loop_runs(error: BaseException) -> None:
     """A coroutine that is closed answers nothing; a CancelledError is a failure as any other."""
     sent: list[Any] = []
-    call: Any = by_hand(with_lifespan(respond, life(raises(error))), sent)
+    call: Any = by_hand(with_lifespan(respond, life(raises(error))), sent, "lifespan.startup")
     with pytest.raises(type(error)):
         call.send(None)
     assert bool(sent) is isinstance(error, asyncio.CancelledError)
@@ -233,7 +217,7 @@ async def test_state_is_shared_and_a_double_callable_is_adapted(on: Any) -> None
 async def test_a_server_that_cancels_gets_no_answer(on: Any) -> None:
     sent: list[Any] = []
     app = with_lifespan(respond, life(lambda: on.sleep(60)))
-    await on.cancelled(lambda: by_hand(app, sent), 1)
+    await on.cancelled(lambda: by_hand(app, sent, "lifespan.startup"), 1)
     assert sent == []
 
 

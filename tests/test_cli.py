@@ -18,7 +18,6 @@ import pytest
 
 from lifespec import cli, commands, conformance
 from lifespec.arguments import COPIES
-from lifespec.conformance import export
 from lifespec.conformance.finding import Finding, Verdict
 from lifespec.conformance.report import Report
 from lifespec.diagnosis.fact import fact
@@ -129,7 +128,7 @@ def test_a_folder_that_is_not_installed_has_no_version(
 ) -> None:
     assert ended("--version") == 0
     assert capfd.readouterr().out == f"lifespec {metadata.version('lifespec')}\n"
-    monkeypatch.setattr(export, "version", lambda: None)
+    monkeypatch.setattr(metadata, "distributions", lambda **_: [])
     assert ended("--version") == 0
     assert capfd.readouterr() == ("lifespec (not installed)\n", "")
 

@@ -8,7 +8,7 @@ from junitparser import JUnitXml
 
 from lifespec.conformance import Fact, Finding, Report, Verdict, cases
 from lifespec.conformance.cases import expected
-from lifespec.conformance.export import as_json, as_junit, version
+from lifespec.conformance.export import as_json, as_junit
 from lifespec.conformance.finding import Outcome, Row, finding
 from lifespec.diagnosis.fact import fact
 from lifespec.testing.trace import Entry
@@ -127,8 +127,3 @@ def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> Non
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == counted
     assert (suites.tests, suites.failures, suites.errors) == counted[:3]
     assert len([*suite]) == suite.tests
-
-
-def test_a_package_that_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.metadata.distributions", lambda **_: [])
-    assert version() is None
