@@ -20,6 +20,10 @@ class Fact(NamedTuple):
     def __hash__(self) -> int:
         return hash(repr(self))
 
+    def at(self, place: "Place | None", kind: str = "at-place") -> "Fact":
+        """Return this fact with its place, if that is known."""
+        return fact(kind, what=self, place=place.fact()) if place else self
+
     def data(self) -> dict[str, Any]:
         """Return what JSON can hold: nested objects with a key `kind`, and the parts."""
         return {"kind": self.kind, **{name: _data(part) for name, part in self.parts.items()}}
@@ -79,5 +83,4 @@ class Error(NamedTuple):
         """Return the exception as part of a sentence."""
         kind = "error" if self.text else "error-bare"
         text = self.text if self.text.endswith("..") else self.text.removesuffix(".")
-        what = fact(kind, type=self.type, text=text)
-        return fact("at-place", what=what, place=self.place.fact()) if self.place else what
+        return fact(kind, type=self.type, text=text).at(self.place)

@@ -44,11 +44,6 @@ def at(lines: Sequence[Any]) -> Place | None:
     return Place(function, "/".join(Path(file).parts[-2:]), line)
 
 
-def placed(what: Fact, place: Place | None, kind: str = "doing-at") -> Fact:
-    """Return a fact with its place, if it has one."""
-    return fact(kind, what=what, place=place.fact()) if place else what
-
-
 def sources(lines: Sequence[Any]) -> list[Fact]:
     """Return the author's lines with what stands there."""
     own = [Place.at(name, file, line) for file, line, name, is_own in lines if is_own]
@@ -105,7 +100,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
         place = at(look["main"])
         if place and look["main"][-1][-1]:
             what = fact("watch-importing", module=look["importing"], seconds=look["for"])
-            yield Cause("importing", place, placed(what, place, "at-place"))
+            yield Cause("importing", place, what.at(place))
     if (begun := process.stopped) and process.has_server and lasted(begun) > after:
         yield from _shutdown(process, int(lasted(min(begun, process.told_to_end or begun))))
 
@@ -123,7 +118,7 @@ def events(process: Process) -> Iterator[Cause]:
         if not process.has_started:
             place = at(raised["error"]["lines"]) or at(process.kept)
             what = fact("watch-startup-cut-off", server=server)
-            yield Cause("startup cut off", place, placed(what, place, "at-place"))
+            yield Cause("startup cut off", place, what.at(place))
     elif raised and not process.has_started:
         what = error(raised["error"])
         kind = "raised" if raised["received"] else "unsupported"
@@ -165,7 +160,7 @@ def _waits(process: Process, phase: str, seconds: int) -> Iterator[Cause]:
         return
     else:
         doing, lines = Fact("doing-idle" if call["asks"] else "doing-running"), call["lines"]
-    what = fact(f"watch-{phase}", seconds=seconds, doing=placed(doing, at(lines)))
+    what = fact(f"watch-{phase}", seconds=seconds, doing=doing.at(at(lines), "doing-at"))
     yield Cause(phase, (doing, at(lines)), what, sources(lines))
 
 
@@ -177,7 +172,7 @@ def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
     elif "shutdown" in process.events and not process.is_over and process.call:
         yield from _waits(process, "shutdown", seconds)
     elif lines := _busy(process):
-        doing = placed(Fact("doing-blocked"), at(lines))
+        doing = Fact("doing-blocked").at(at(lines), "doing-at")
         what = fact("watch-blocked", seconds=seconds, doing=doing)
         yield Cause("blocked", at(lines), what, sources(lines))
     elif requests := look.get("requests"):
@@ -203,12 +198,12 @@ def _staying(process: Process, server: Any) -> Iterator[Cause]:
     look = process.look
     held = [("thread", *each) for each in look["threads"]]
     for kind, name, lines in held or [("child", each, ()) for each in look["children"]]:
-        what = placed(fact(f"watch-{kind}", name=name), at(lines), "at-place")
+        what = fact(f"watch-{kind}", name=name).at(at(lines))
         what = fact("watch-stays", server=server, what=what)
         yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:])
     main = look["main"]
     if main and main[-1][-1] and not held:
-        what = placed(Fact("doing-running"), at(main))
+        what = Fact("doing-running").at(at(main), "doing-at")
         yield Cause("main", at(main), fact("watch-stays", server=server, what=what), sources(main))
 
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 from lifespec.composition import lifespan_class
 from lifespec.diagnosis import advice, leftovers
 from lifespec.diagnosis.author import described, place, without_lifespec
-from lifespec.diagnosis.fact import Error, Fact, fact
+from lifespec.diagnosis.fact import Error, Fact
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.diagnosis.stacks import line, runs
 from lifespec.server import (
@@ -210,10 +210,9 @@ class Running:
 def _doing(cause: BaseException | None) -> Fact:
     """Return what an application did when its time was over, by how its cancellation passed."""
     trace = [*traceback.walk_tb(cause.__traceback__)] if cause else []
-    at = place([line(*each) for each in trace])
     asks = runs([frame for frame, _line in trace], recorded_receive)
     doing = Fact("doing-idle" if asks else "doing-running")
-    return fact("doing-at", what=doing, place=at.fact()) if at else doing
+    return doing.at(place([line(*each) for each in trace]), "doing-at")
 
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:
