@@ -82,9 +82,8 @@ class Host:
         stack = self.stack.read()
         if not stack:
             return fact("import-ended", how=_status(self.process.wait(ENDING)))
-        what = fact("import-hangs", limit=self.job.limit)
         place = author.place(author.dumped(stack))
-        return fact("at-place", what=what, place=place.fact()) if place else what
+        return fact("import-hangs", limit=self.job.limit).at(place)
 
     def play(
         self,

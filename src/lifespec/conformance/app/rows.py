@@ -162,9 +162,8 @@ def _failure(seen: Observation) -> Fact:
 
 def _overdue(seen: Observation, limit: float) -> Fact:
     """Return what it was doing when its time was over, and where."""
-    doing = Fact(f"doing-{seen.activity}")
-    if seen.stack:
-        doing = fact("doing-at", what=doing, place=seen.stack[-1].fact())
+    place = seen.stack[-1] if seen.stack else None
+    doing = Fact(f"doing-{seen.activity}").at(place, "doing-at")
     kind = "serving-blocked" if seen.awaited == "serving" else "overdue"
     return fact(kind, limit=limit, doing=doing)
 
