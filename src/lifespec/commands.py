@@ -138,8 +138,7 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does, unless they are ignored."""
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    old = {each: signal.getsignal(each) for each in numbers}
+    old = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
     handlers = {each: handler for each, handler in old.items() if handler != signal.SIG_IGN}
 
     def interrupt(number: int, _: object) -> None:
