@@ -36,9 +36,9 @@ SITE = {"address", "browser", "site"}  # fixtures of tests that need the built s
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run more tests at a time than there are processors: many wait, most of all the slow ones."""
-    return (os.cpu_count() or 1) + (2 if config.option.markexpr == "slow" else 1)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run more tests at a time than there are processors, as many of them wait."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ What it does with blocks that are right, each page shows.
 """
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -217,6 +218,10 @@ def test_a_fork_does_what_an_interpreter_of_its_own_does(
     forked, alone = (run_process(each, 60, [("example.py", source)]) for each in commands)
     assert forked == alone
     assert forked.output
+
+
+def test_a_shell_has_the_signals_of_a_new_process() -> None:
+    assert run_process(["/bin/sh", "-c", "kill -PIPE $$"], 60, []).status == -signal.SIGPIPE
 
 
 def test_the_plugin_loads_nothing_of_sphinx() -> None:

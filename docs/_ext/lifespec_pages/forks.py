@@ -15,6 +15,7 @@ import gc
 import json
 import os
 import runpy
+import signal
 import sys
 from types import ModuleType
 
@@ -38,7 +39,7 @@ def _forked() -> str:
 
 
 def _main(words: list[str], folder: str, variables: dict[str, str], *outputs: str) -> None:
-    """Run a file as `python` does, or a module as `python -m` does."""
+    """Run a file as `python` does, a module as `python -m` does, or a command."""
     os.chdir(folder)
     for number, name in enumerate((os.devnull, *outputs)):
         opened = os.open(name, os.O_WRONLY | os.O_APPEND if number else os.O_RDONLY)
@@ -46,6 +47,10 @@ def _main(words: list[str], folder: str, variables: dict[str, str], *outputs: st
         os.close(opened)
     os.environ.clear()
     os.environ.update(variables)
+    if "/" in words[0]:
+        for ignored in signal.SIGPIPE, signal.SIGXFSZ:
+            signal.signal(ignored, signal.SIG_DFL)
+        os.execv(words[0], words)  # noqa: S606  what is no program of Python
     sys.argv, sys.path[0] = words, folder
     main = sys.modules["__main__"] = ModuleType("__main__")
     if not words[0].endswith(".py"):

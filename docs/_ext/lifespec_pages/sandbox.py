@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from select import select
 from types import ModuleType
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from lifespec import server
@@ -38,6 +38,7 @@ LOUD = (
 NOT_OURS = "PYTEST_", "COVERAGE_", "COV_", "PYTHONOPTIMIZE"  # of the process that runs the pages
 # What a process runs before programs are forked from it. pytest has to import its plugins itself.
 BEFORE = {
+    "/": "",
     "lifespec": "import lifespec.arguments, lifespec.commands, lifespec.conformance.app.check",
     "pytest": """if True:
         import pytest, tempfile
@@ -204,53 +205,26 @@ def run_process(
 ) -> Process:
     """Run a command in a folder of its own, beside these files.
 
-    One that is no path is a file or a module of Python, which is forked from a process that has
-    imported much. Nothing that a command started outlives it.
+    One that is no path is a file or a module of Python, for which no interpreter is started.
+    Nothing that a command started outlives it.
     """
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        tempfile.NamedTemporaryFile() as out,
-        tempfile.NamedTemporaryFile() as err,
-    ):
-        for name, text in files:
-            Path(folder, name).write_text(text, encoding="utf-8")
-        given = _variables() | variables
-        if "/" in command[0]:
-            status = _started(seconds, command, out, err, cwd=folder, env=given)
-        else:
-            status = _forked(seconds, command, folder, given, out.name, err.name)
-        return Process(status, _text(out), _text(err))
-
-
-def _started(
-    seconds: float, command: Sequence[str], out: IO[bytes], err: IO[bytes], **options: Any
-) -> int | None:
-    ends: Any = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": err}
-    process = subprocess.Popen(command, start_new_session=True, **ends, **options)
-    try:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(seconds)
-        return process.returncode
-    finally:
-        _end(process.pid)
-        process.wait()
-
-
-def _forked(seconds: float, command: Sequence[str], *arguments: object) -> int | None:
-    server = _forks(BEFORE.get(command[0], BEFORE[""]))
-    server.stdin.write(f"{json.dumps([command, *arguments])}\n".encode())
-    pid = int(server.stdout.readline())
-    try:
-        ended = select([server.stdout], [], [], seconds)[0]
-    finally:
-        _end(pid)
-        status = int(server.stdout.readline())
-    return status if ended else None
-
-
-def _end(group: int) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
+    with tempfile.TemporaryDirectory() as place:
+        folder, out, err = (Path(place, name) for name in ("folder", "out", "err"))
+        folder.mkdir()
+        for name, text in ((out, ""), (err, ""), *((folder / name, text) for name, text in files)):
+            name.write_text(text, encoding="utf-8")
+        server = _forks(BEFORE.get(command[0], BEFORE["/" if "/" in command[0] else ""]))
+        given = command, str(folder), _variables() | variables, str(out), str(err)
+        server.stdin.write(f"{json.dumps(given)}\n".encode())
+        pid = int(server.stdout.readline())
+        try:
+            ended = select([server.stdout], [], [], seconds)[0]
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(pid, signal.SIGKILL)
+            status = int(server.stdout.readline())
+        printed = (each.read_text("utf-8", "replace") for each in (out, err))
+        return Process(status if ended else None, *printed)
 
 
 def _variables() -> dict[str, str]:
@@ -269,11 +243,6 @@ def _forks(before: str) -> Any:
     server.stdout.readline()
     atexit.register(server.communicate)  # its time counts as ours
     return server
-
-
-def _text(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read().decode(errors="replace")
 
 
 @lru_cache
