@@ -414,7 +414,7 @@ class validator:
             raise violation
 
     def _add(self, sequence: "_Sequence") -> None:
-        others = [other for other in self._lifespans.get(get_ident(), ()) if not other.end]
+        others = [other for other in self._lifespans.get(get_ident(), ()) if not other.ended]
         self._lifespans[get_ident()] = [*others, sequence]
         if others:
             others[-1].report("once-per-loop", "server", "began another lifespan")
@@ -431,18 +431,12 @@ class validator:
             lifespans[-1].report_request(scope, faults[-1])
 
 
-class _End(NamedTuple):
-    """The state in which the call ended, and the rule that shutdown breaks after it ("": none)."""
-
-    state: State
-    rule: str
-
-
 class _Sequence:
     """Follow the message sequence of one lifespan in TRANSITIONS."""
 
     state: State = "called"
-    end: _End | None = None
+    ended: State | None = None  # the state in which the call ended
+    after_end = ""  # the rule that shutdown breaks then
 
     def __init__(self, collect: Collect, scope: Any, receive: Receive, send: Send) -> None:
         self._collect, self._scope, self._receive, self._send = collect, scope, receive, send
@@ -546,7 +540,7 @@ class _Sequence:
         self._end_call("return", "returned", rule)
 
     def _end_call(self, trigger: str, did: str, rule: str) -> None:
-        self.end = _End(self.state, rule)
+        self.ended, self.after_end = self.state, rule
         excused = _cancelled() or any(valid for _error, valid in self._refusals)
         if trigger and not excused:
             self._step(trigger, "application", did)
@@ -558,16 +552,16 @@ class _Sequence:
             # the first may come after the answer, if that was too early
             rule, warning = "", rule and warning
         self._events.add(trigger)
-        if self.end and self.end.rule and trigger == "lifespan.shutdown":
-            self.report(self.end.rule, role, did)
+        if self.after_end and trigger == "lifespan.shutdown":
+            self.report(self.after_end, role, did)
         elif rule or warning:
             self.report(rule or warning, role, did, before, warning=bool(warning))
 
     def request_fault(self, scope: Any) -> Fault | None:
         """Return the rule that a request breaks, or None."""
-        if self.end and self.end.state != "refused":
+        if self.ended and self.ended != "refused":
             return None
-        if rule := _NO_REQUEST.get(self.end.state if self.end else self.state):
+        if rule := _NO_REQUEST.get(self.ended or self.state):
             return Fault(rule, "")
         return self._state_fault(scope) if isinstance(self._state, Mapping) else None
 
@@ -589,5 +583,5 @@ class _Sequence:
         if fault.rule not in self._reported:
             self._reported.add(fault.rule)
             what = f"called the application for {_repr(scope.get('type'))}{fault.what}"
-            state = self.end.state if self.end else self.state
+            state = self.ended or self.state
             self.report(fault.rule, "server", what, state, warning=fault.warning)
