@@ -63,9 +63,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setitem(sys.modules, "shop_of_test", module)
         spec.loader.exec_module(module)
         monkeypatch.setattr(registered, "_known", [(object(), [])])  # of another subject
-        monkeypatch.setattr(
-            registered, "own_modules", lambda: [(module, path)]
-        )  # without the tests
+        own = [(module, path)]  # without the tests
+        monkeypatch.setattr(registered, "own_modules", lambda: own)
         return {each.name: each for each in registered.find(vars(module)["app"])}
 
     return find
