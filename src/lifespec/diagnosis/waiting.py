@@ -128,9 +128,8 @@ def events(process: Process) -> Iterator[Cause]:
     if "no-lifespan" in process.events:
         yield Cause("never", "", fact("watch-never", server=server))
     for each in process.died:
-        if each["error"]:
-            what = fact("watch-died", task=each["task"], error=error(each["error"]))
-            yield Cause(f"died {each['time']}", "", what)
+        what = fact("watch-died", task=each["task"], error=error(each["error"]))
+        yield Cause(f"died {each['time']}", "", what)
 
 
 def _not_stopped(process: Process) -> Iterator[Cause]:
