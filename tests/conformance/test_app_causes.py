@@ -35,7 +35,8 @@ CASES: dict[str, list[str]] = {  # where it is not seen in these three, or in ot
     "it hangs on trio": [],
     "it keeps every rule": [],
     "it needs trio": ALONE,
-    "its startup blocks": ALONE,  # for seconds in each case
+    "it leaves copies of itself": ALONE,  # it takes seconds in each case
+    "its startup blocks": ALONE,  # the same
 }
 CORE = {  # kinds of facts that are the same, whoever meets them
     "at-place", "died", "died-stopping", "doing-at", "error", "error-bare", "logged",
@@ -144,7 +145,7 @@ def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
 
 # ---- advice is tried ---------------------------------------------------------------------------
 
-SERVING = {"advise-close", "advise-crash", "advise-died", "advise-never-ran", "busy"}
+SERVING = {"advise-crash", "advise-died", "advise-never-ran", "busy"}
 STATUS = {"advise-send-failed": 2, "left-out": 1}  # where another fault than the cause stays
 UNTRIED = {  # advice that no change of the program follows
     "advise-missing-module": "a package is installed",
@@ -155,20 +156,14 @@ UNTRIED = {  # advice that no change of the program follows
 }
 
 
-def kinds(*parts: Any) -> set[str]:
-    """Return the kinds of facts, and of those in them."""
-    found = [each for each in parts if isinstance(each, Fact)]
-    inner = (kinds(*each.parts.values()) for each in found)
-    return {each.kind for each in found}.union(*inner)
-
-
 @pytest.mark.parametrize("name", causes.TRIED)
 def test_what_is_advised_removes_the_fault(name: str, tmp_path: Path) -> None:
     for kept in "-+":
         folder = tmp_path / kept
         folder.mkdir()
         report = check(name, folder, kept)
-        found = kinds(report.obstacle, *(row.fact for row in report.rows))
+        parts = [report.obstacle, *(row.fact for row in report.rows)]
+        found = {each.kind for part in parts for each in inner(part)}
         if kept == "-":
             assert name in found, str(report)
             says_all(report, causes.TRIED[name])

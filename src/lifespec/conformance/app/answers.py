@@ -118,13 +118,13 @@ def _unknown(kind: object, message: object) -> Fact:
 
 def _variables(before: Context) -> list[Fact]:
     """Return the context variables in the author's modules that this context has set."""
-    own = [vars(module) for module, _file in own_modules()]
-    named = {
-        value: name for each in own for name, value in each.items() if type(value) is ContextVar
-    }
     found = [
         each for each, value in copy_context().items() if before.get(each, before) is not value
     ]
+    own = [vars(module) for module, _file in own_modules()] if found else []
+    named = {
+        value: name for each in own for name, value in each.items() if type(value) is ContextVar
+    }
     return [fact("context-variable", name=named[each]) for each in found if each in named]
 
 
