@@ -85,13 +85,6 @@ app = says("receive", STARTED, "receive", STOPPED, lambda _: time.sleep(100))
 > It does not return after it has answered lifespan.shutdown
 app = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(100))
 
-## it needs a setting, exit 2
-> does not start
-> no: KeyError: 'DATABASE_URL_OF_SHOP', in `life`
-async def life(app):
-    os.environ["DATABASE_URL_OF_SHOP"]
-    yield
-
 ## it fails with a group of exceptions, exit 1
 > does not stop
 > RuntimeError: cannot flush, in `life`
@@ -398,13 +391,7 @@ async def rows():
     yield 1
 
 ## it raises after its answer
-async def app(scope, receive, send):
-    if scope["type"] == "lifespan":
-        await receive()
-        await send({"type": "lifespan.startup.complete"})
-        await receive()
-        await send({"type": "lifespan.shutdown.complete"})
-        raise OSError("too late")
+app = says("receive", STARTED, "receive", STOPPED, OSError("too late"))
 
 ## a second start fails
 > started once more in the same process, in a new event loop, as tests do: no: Runtime
@@ -422,18 +409,13 @@ def check(loop):
         raise RuntimeError("attached to a different loop")
 
 ## a second stop fails
-> as tests do: no: it raised at shutdown: OSError: closed before, in `app`
-tasks = []
-async def app(scope, receive, send):
-    if scope["type"] != "lifespan":
-        return
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    tasks.append(1)
-    if len(tasks) == 2:
+> as tests do: no: it raised at shutdown: OSError: closed before, in `close`
+calls = []
+def close(_):
+    calls.append(1)
+    if len(calls) == 2:
         raise OSError("closed before")
-    await send({"type": "lifespan.shutdown.complete"})
+app = says("receive", STARTED, "receive", close, STOPPED)
 
 ## its work ends, its lock serves every loop
 lock = asyncio.Lock()
@@ -732,19 +714,13 @@ async def app(scope, receive, send):
 
 ## advise-answer, exit 1
 > it returned without an answer
-async def app(scope, receive, send):
-    await receive()
-+    await send({"type": "lifespan.startup.complete"})
-+    await receive()
-+    await send({"type": "lifespan.shutdown.complete"})
+-app = says("receive")
++app = says("receive", STARTED, "receive", STOPPED)
 
 ## advise-wait
 > it returned before it received lifespan.shutdown
-async def app(scope, receive, send):
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-+    await receive()
-+    await send({"type": "lifespan.shutdown.complete"})
+-app = says("receive", STARTED)
++app = says("receive", STARTED, "receive", STOPPED)
 
 ## advise-crash, exit 1
 > fails while it runs
@@ -775,12 +751,8 @@ async def life(app):
 
 ## advise-silent, exit 1
 > instead of answering it waits for another event
-async def app(scope, receive, send):
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
--    await receive()
-    await send({"type": "lifespan.shutdown.complete"})
+-app = says("receive", STARTED, "receive", "receive", STOPPED)
++app = says("receive", STARTED, "receive", STOPPED)
 
 ## advise-startup, exit 2
 > does not start
@@ -867,13 +839,9 @@ async def app(scope, receive, send):
 
 ## state-rebound
 > It put another object into scope["state"]
-async def app(scope, receive, send):
--    scope["state"] = {"pool": 1}
-+    scope["state"]["pool"] = 1
-    await receive()
-    await send({"type": "lifespan.startup.complete"})
-    await receive()
-    await send({"type": "lifespan.shutdown.complete"})
+-begin = lambda scope: scope.update(state={"pool": 1})
++begin = lambda scope: scope["state"].update(pool=1)
+app = says(begin, "receive", STARTED, "receive", STOPPED)
 
 ## context-variable
 > gives to the context variable `USER`: put it into the state
