@@ -34,7 +34,6 @@ SERVES = ["request-while-running", "two-loops"]  # in these, too, a cause is see
 CASES: dict[str, list[str]] = {  # where it is not seen in these three, or in others, too
     "it hangs on trio": [],
     "it keeps every rule": [],
-    "it needs trio": ALONE,
     "it leaves copies of itself": ALONE,  # it takes seconds in each case
     "its startup blocks": ALONE,  # the same
 }
