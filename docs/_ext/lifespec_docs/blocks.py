@@ -9,7 +9,7 @@ import ast
 import json
 import re
 import symtable
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from textwrap import indent
 from typing import Any
@@ -24,6 +24,8 @@ from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 from lifespec_pages import page
 from lifespec_pages.block import TRACEBACK, Block
+
+Write = Callable[[HTML5Translator, Any], None]
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
 HELPERS = "contributing.html#prove"
@@ -117,13 +119,8 @@ def offer_program(
     source = Path(app.env.doc2path(pagename)) if doctree else None
     if source is None or source.suffix != ".md":
         return
-    found = programs(source)
-    if found:
-        target = Path(app.outdir, "_programs", f"{pagename}.py")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(joined(found), encoding="utf-8")
-        up = "../" * app.builder.get_target_uri(pagename).count("/")
-        context["program"] = f"{up}_programs/{pagename}.py"
+    if found := programs(source):
+        context["program"] = _written(app, pagename, "_programs", ".py", joined(found))
 
 
 def fold_checks(
@@ -132,12 +129,18 @@ def fold_checks(
     """Write the checks of a page into a script, which it loads when one is unfolded."""
     found = [each[3] for each in CHECK.finditer(context.get("body", ""))] if doctree else []
     if found:
-        file, up = f"_checks/{pagename}.js", "../" * pagename.count("/")
-        folded = rf'\1 data-checks="{up}{file}"\2</details>'
+        file = _written(app, pagename, "_checks", ".js", f"showChecks({json.dumps(found)});\n")
+        folded = rf'\1 data-checks="{file}"\2</details>'
         context["body"] = CHECK.sub(folded, context["body"])
-        target = Path(app.outdir, file)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(f"showChecks({json.dumps(found)});\n", encoding="utf-8")
+
+
+def _written(app: Sphinx, pagename: str, folder: str, suffix: str, text: str) -> str:
+    """Write a file that belongs to a page; return where it is, from there."""
+    file = f"{folder}/{pagename}{suffix}"
+    target = Path(app.outdir, file)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    return "../" * pagename.count("/") + file
 
 
 def programs(source: Path) -> list[Block]:
@@ -187,32 +190,20 @@ def module_names(source: str) -> tuple[set[str], set[str]]:
     return made, read
 
 
+def element(tag: str, suffix: str = "\n", **attributes: str) -> tuple[Write, Write]:
+    """Return what opens and closes an element of a page."""
+    return (
+        lambda writer, node: writer.body.append(writer.starttag(node, tag, suffix, **attributes)),
+        lambda writer, _node: writer.body.append(f"</{tag}>\n"),
+    )
+
+
 def setup(app: Sphinx) -> None:
     """Register the directives and their nodes."""
     for directive in (Output, Check, Shown, Folded):
         app.add_directive(directive.__name__.lower(), directive)
-    app.add_node(folded_node, html=(visit_folded, depart_folded))
-    app.add_node(summary_node, html=(visit_summary, depart_summary))
+    app.add_node(folded_node, html=element("details", CLASS="folded"))
+    app.add_node(summary_node, html=element("summary", ""))
     app.connect("doctree-read", note_needs)
     app.connect("html-page-context", offer_program)
     app.connect("html-page-context", fold_checks)
-
-
-def visit_folded(writer: HTML5Translator, node: folded_node) -> None:
-    """Open the note."""
-    writer.body.append(writer.starttag(node, "details", CLASS="folded"))
-
-
-def depart_folded(writer: HTML5Translator, _node: folded_node) -> None:
-    """Close it."""
-    writer.body.append("</details>\n")
-
-
-def visit_summary(writer: HTML5Translator, node: summary_node) -> None:
-    """Open the title."""
-    writer.body.append(writer.starttag(node, "summary", ""))
-
-
-def depart_summary(writer: HTML5Translator, _node: summary_node) -> None:
-    """Close it."""
-    writer.body.append("</summary>\n")

@@ -16,7 +16,6 @@ ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itse
 python oldest                     the oldest version of Python that is supported
 """
 
-import ast
 import inspect
 import json
 import re
@@ -76,14 +75,11 @@ def _messages() -> Iterator[tuple[str, str]]:
 
 def _constant(name: str) -> str:
     """Return a number of a module without importing it: a build lacks what some modules import."""
-    variable, source = name.rpartition(".")[2], (ROOT / CONSTANTS[name]).read_text("utf-8")
-    for node in ast.parse(source).body:
-        match node:
-            case ast.Assign([ast.Name(found)], ast.Constant(int() | float() | str() as value)) if (
-                found == variable
-            ):
-                return f"{float(value):g}"
-    raise LookupError(f"{CONSTANTS[name]} does not define {variable}.")
+    source, variable = (ROOT / CONSTANTS[name]).read_text("utf-8"), name.rpartition(".")[2]
+    found = re.search(rf'^{variable} = "?([\d.]+)', source, re.MULTILINE)
+    if not found:
+        raise LookupError(f"{CONSTANTS[name]} does not define {variable}.")
+    return f"{float(found[1]):g}"
 
 
 def _counts() -> Iterator[tuple[str, str]]:

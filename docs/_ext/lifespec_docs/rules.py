@@ -1,4 +1,4 @@
-"""Rules as objects of the documentation: the boxes of `{rule}`, the role `{rule}`, their inventory.
+"""Rules as objects of Sphinx: the boxes of `{rule}`, the role `{rule}`, their inventory.
 
 An unknown rule, a rule on another page than rules.toml says, and a rule on no page are warnings
 with file and line.
@@ -7,18 +7,13 @@ with file and line.
 import functools
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import ClassVar, cast
 
 from docutils import nodes
-from docutils.nodes import Element
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
-from sphinx.builders import Builder
-from sphinx.domains import Domain, ObjType
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
-from sphinx.util.nodes import make_refnode
 
 from lifespec.conformance import cases
 from lifespec.conformance.explain import heading
@@ -39,13 +34,12 @@ DATA = (
     "src/lifespec/conformance/data/cases.toml",
     "docs/matrix/servers.json",
 )
+LISTS = {"cases": _("Cases"), "servers": _("Results of servers")}  # that a box leads to
 
 
-def refer(
-    docname: str, target: str, text: nodes.Node, domain: str = "lifespec", kind: str = "rule"
-) -> pending_xref:
-    """Return a link to a rule, or to a label if it is for the standard domain."""
-    place = {"refdomain": domain, "reftype": kind, "reftarget": target, "refdoc": docname}
+def refer(docname: str, target: str, text: nodes.Node, kind: str = "rule") -> pending_xref:
+    """Return a link to a rule, or to a label if that is the kind."""
+    place = {"refdomain": "std", "reftype": kind, "reftarget": target, "refdoc": docname}
     return pending_xref("", text, refexplicit=True, refwarn=True, **place)
 
 
@@ -64,9 +58,10 @@ class RuleDirective(SphinxDirective):
             raise self.error(
                 f"The rule {rule_id!r} belongs on the page {rule.page!r}, once: rules.toml says so."
             )
-        # a label, as reStructuredText of other projects does not know our domain
-        labels = self.env.domains.standard_domain.labels
-        labels[f"rule-{rule_id}"] = self.env.docname, rule_id, rule_id
+        standard = self.env.domains.standard_domain
+        standard.note_object("rule", rule_id, rule_id)
+        # a label, as reStructuredText of other projects has no role for our rules
+        standard.labels[f"rule-{rule_id}"] = self.env.docname, rule_id, rule_id
         for name in DATA:
             self.env.note_dependency(ROOT / name)
         self.translate = translations(self.env).gettext
@@ -113,24 +108,26 @@ class RuleDirective(SphinxDirective):
             found.append(nodes.paragraph("", "", *_spaced(links), classes=["rule-links"]))
         return folded_node("", *found, classes=["sources"])
 
-    def _paragraph(self, markdown: str, *classes: str) -> nodes.paragraph:
+    def _paragraph(self, markdown: str) -> nodes.paragraph:
         inlines, messages = self.parse_inline(markdown)
-        return nodes.paragraph("", "", *inlines, *messages, classes=[*classes])
+        return nodes.paragraph("", "", *inlines, *messages)
 
     def _links(self, rule_id: str) -> Iterator[nodes.Node]:
         """Yield links to the cases of a rule and to what servers do, if there are any."""
-        servers = record("servers")["subjects"]
-        kinds = {
-            "cases": (_("Cases"), {each.rule for case in cases.load() for each in case.expect}),
-            "servers": (
-                _("Results of servers"),
-                {each for row in servers for each in row["rules"]},
-            ),
-        }
-        for kind, (title, having) in kinds.items():
-            if rule_id in having:
+        for kind, title in LISTS.items():
+            if rule_id in _listed()[kind]:
                 text = nodes.inline("", self.translate(title))
-                yield refer(self.env.docname, f"{kind}-{rule_id}", text, "std", "ref")
+                yield refer(self.env.docname, f"{kind}-{rule_id}", text, "ref")
+
+
+@functools.cache
+def _listed() -> dict[str, set[str]]:
+    """Return the rules that cases expect, and those that servers were tried with."""
+    servers = record("servers")["subjects"]
+    return {
+        "cases": {each.rule for case in cases.load() for each in case.expect},
+        "servers": {rule_id for row in servers for rule_id in row["rules"]},
+    }
 
 
 def _main_first(rule: Rule) -> list[tuple[str, ...]]:
@@ -231,75 +228,17 @@ class RuleRole(ReferenceRole):
         return [link], []
 
 
-class RuleDomain(Domain):
-    """Where the boxes of the rules are: docname by rule ID."""
-
-    name = "lifespec"
-    label = "lifespan rules"
-    object_types: ClassVar = {"rule": ObjType("rule", "rule")}
-    initial_data: ClassVar = {"places": {}}
-    data_version = 6
-
-    @property
-    def places(self) -> dict[str, str]:
-        """The page of each rule."""
-        return cast("dict[str, str]", self.data["places"])
-
-    def process_doc(self, _env: BuildEnvironment, docname: str, document: nodes.document) -> None:
-        """Note the rules of a page that was read."""
-        for box in document.findall(nodes.container):
-            if "rule_id" in box:
-                self.places[box["rule_id"]] = docname
-
-    def clear_doc(self, docname: str) -> None:
-        """Forget the rules of a page."""
-        kept = {rule: home for rule, home in self.places.items() if home != docname}
-        self.data["places"] = kept
-
-    def resolve_xref(
-        self,
-        env: BuildEnvironment,  # noqa: ARG002
-        fromdocname: str,
-        builder: Builder,
-        typ: str,  # noqa: ARG002
-        target: str,
-        node: pending_xref,  # noqa: ARG002
-        contnode: Element,
-    ) -> nodes.reference | None:
-        """Return the link; None if no page has this rule."""
-        if target not in self.places:
-            return None
-        return make_refnode(builder, fromdocname, self.places[target], target, contnode)
-
-    def resolve_any_xref(
-        self,
-        env: BuildEnvironment,
-        fromdocname: str,
-        builder: Builder,
-        target: str,
-        node: pending_xref,
-        contnode: Element,
-    ) -> list[tuple[str, nodes.reference]]:
-        """Return the link of a reference that names no role."""
-        link = self.resolve_xref(env, fromdocname, builder, "rule", target, node, contnode)
-        return [("lifespec:rule", link)] if link else []
-
-    def get_objects(self) -> Iterator[tuple[str, str, str, str, str, int]]:
-        """Yield each rule for the inventory."""
-        for rule_id in rules():
-            if rule_id in self.places:
-                yield rule_id, rule_id, "rule", self.places[rule_id], rule_id, 1
-
-    def check_consistency(self) -> None:
-        """Warn of each rule that no page draws."""
-        for rule in rules().values():
-            if rule.rule_id not in self.places:
-                text = "No page has the rule %r: put its block {rule} on the page %r."
-                logger.warning(text, rule.rule_id, rule.page, location=f"rules.toml:{rule.line}")
+def check_places(_app: Sphinx, env: BuildEnvironment) -> None:
+    """Warn of each rule that no page draws."""
+    for rule in rules().values():
+        if ("rule", rule.rule_id) not in env.domains.standard_domain.objects:
+            text = "No page has the rule %r: put its block {rule} on the page %r."
+            logger.warning(text, rule.rule_id, rule.page, location=f"rules.toml:{rule.line}")
 
 
 def setup(app: Sphinx) -> None:
-    """Register domain, directive and role."""
-    app.add_domain(RuleDomain)
-    app.add_directive("rule", RuleDirective)
-    app.add_role("rule", RuleRole())
+    """Register rules as objects, with our own box and role for them."""
+    app.add_object_type("rule", "rule")
+    app.add_directive_to_domain("std", "rule", RuleDirective, override=True)
+    app.add_role_to_domain("std", "rule", RuleRole(), override=True)
+    app.connect("env-check-consistency", check_places)

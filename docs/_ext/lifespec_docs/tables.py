@@ -11,10 +11,12 @@ a table a head. A template with headings is the last of its section; the class o
 anchor, the same in each language.
 """
 
+import functools
 import gettext
 import re
 import shlex
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -63,7 +65,10 @@ def join(values: Iterable[object], between: str = "") -> Markup:
     return Markdown(between.join(map(markdown, values)))
 
 
-def environment(words: gettext.NullTranslations, language: str = "en") -> Environment:
+@functools.cache
+def environment(
+    words: gettext.NullTranslations, language: str = "en", folder: Path = TEMPLATES
+) -> Environment:
     """Return what renders templates with these words."""
 
     def translated(text: str, **values: object) -> Markup:
@@ -73,7 +78,7 @@ def environment(words: gettext.NullTranslations, language: str = "en") -> Enviro
         return _filled(words.ngettext(one, many, number), {"num": number, **values})
 
     jinja = Environment(
-        loader=FileSystemLoader(TEMPLATES),
+        loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         finalize=markdown,
         trim_blocks=True,
@@ -139,7 +144,7 @@ class TableDirective(SphinxDirective):
             for path in ROOT.glob(pattern):
                 self.env.note_dependency(path)
         try:
-            jinja = environment(words, self.config.language)
+            jinja = environment(words, self.config.language, TEMPLATES)
             return jinja.get_template(f"{name}.md").render(view(*arguments))
         except (TemplateError, LookupError, TypeError, ValueError) as error:
             place = f"{type(error).__name__}: {error}"

@@ -10,7 +10,6 @@ import io
 from functools import lru_cache
 from pathlib import Path
 
-from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from docutils import nodes
@@ -47,20 +46,15 @@ def translations(env: BuildEnvironment) -> gettext.NullTranslations:
 
 @lru_cache(maxsize=2)
 def _merged(files: tuple[tuple[Path, int], ...]) -> gettext.NullTranslations:
-    merged = Catalog()
+    merged = gettext.NullTranslations()
     for path, _changed in files:
+        compiled = io.BytesIO()
         with path.open("rb") as file:
-            catalog = read_po(file)
-        merged.locale = catalog.locale
-        for message in catalog:
-            if message.id:
-                merged[message.id] = message
-    if not files:
-        return gettext.NullTranslations()
-    compiled = io.BytesIO()
-    write_mo(compiled, merged)  # which leaves out what is fuzzy
-    compiled.seek(0)
-    return gettext.GNUTranslations(compiled)
+            write_mo(compiled, read_po(file))  # which leaves out what is fuzzy
+        compiled.seek(0)
+        others, merged = merged, gettext.GNUTranslations(compiled)
+        merged.add_fallback(others)
+    return merged
 
 
 class UntranslatableTypes(SphinxTransform):

@@ -5,7 +5,6 @@ and output, and `worker.js` starts Python.
 """
 
 import re
-import symtable
 import sys
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,6 +13,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
+from lifespec_docs.blocks import module_names
 from lifespec_docs.live.files import PACKAGES
 
 PLAYGROUND = "playground"  # a page
@@ -30,8 +30,7 @@ def runnable(programs: Iterable[str]) -> Iterator[bool]:
     absent: set[str] = set()  # names of programs that do not run
     for source in programs:
         imported, words = {*IMPORTED.findall(source)}, {*re.findall(r"\w+", source)}
-        top = symtable.symtable(source, "program", "exec").get_symbols()
-        defined = {each.get_name() for each in top if each.is_assigned() or each.is_imported()}
+        defined, _read = module_names(source)
         absent -= defined
         runs = imported <= MODULES and not words & (NATIVE | absent)
         absent = absent if runs else absent | defined

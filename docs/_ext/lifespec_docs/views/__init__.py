@@ -14,10 +14,5 @@ View = Callable[..., dict[str, Any]]
 
 def tables() -> dict[str, View]:
     """Return the function of each table by the name of the table, which only one module has."""
-    found: dict[str, View] = {}
-    for module in sorted(each.name for each in iter_modules(__path__)):
-        for name, view in import_module(f"{__name__}.{module}").TABLES.items():
-            if name in found:
-                raise ValueError(f"Two modules of {__name__} have a table {name!r}.")
-            found[name] = view
-    return found
+    modules = (import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__))
+    return {name: view for each in modules for name, view in each.TABLES.items()}

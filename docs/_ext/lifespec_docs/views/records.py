@@ -1,5 +1,6 @@
 """What every record has: when and with what it was measured, and names that can stand in links."""
 
+import functools
 import json
 import signal
 from typing import Any
@@ -10,6 +11,7 @@ from lifespec.conformance.processes import SIGNALLED
 from lifespec_docs.words import ROOT
 
 
+@functools.cache
 def read(name: str) -> dict[str, Any]:
     """Return a record of docs/matrix."""
     text = (ROOT / "docs" / "matrix" / f"{name}.json").read_text("utf-8")

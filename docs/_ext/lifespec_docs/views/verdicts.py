@@ -14,8 +14,10 @@ from lifespec_docs.views.sentences import sentence
 Row = dict[str, Any]
 SIGNS = {"fail": "✗", "warn": "△", "pass": "✓", "info": "○", "skip": "·"}
 FAULTS = ("fail", "warn", "info")  # what has a sentence for each case
-STARTUP = ("failed-with-message", "two-workers-failed")  # the cases that end a process
-SHUTDOWN = ("shutdown-failed-with-message", "two-workers-shutdown-failed", "well-behaved")
+ENDING = (  # the cases that end a process
+    *("failed-with-message", "two-workers-failed"),
+    *("shutdown-failed-with-message", "two-workers-shutdown-failed", "well-behaved"),
+)
 KINDS = {"rules": "rule", "cases": "case"}  # a case is a row if it is not specified
 
 
@@ -156,14 +158,13 @@ def matrix(name: str, kind: str = "rules", *form: str) -> Row:
     }
 
 
-def exits(name: str, *only: str) -> Row:
-    """Return with which status each server ends after a failure, or after that of startup alone."""
-    cases = STARTUP if only == ("startup",) else STARTUP + SHUTDOWN
+def exits(name: str) -> Row:
+    """Return with which status each server ends after a failure, or after none."""
     rows = [row for row in subjects(name) if has_lifespan(row)]
-    ends = {case: {by for row in rows for _, by in row["exits"][case] if by} for case in cases}
+    ends = [{by for row in rows for _, by in row["exits"][case] if by} for case in ENDING]
     for row in rows:
-        row["status"] = {case: _statuses(row["exits"][case]) for case in cases}
-    return {"subjects": rows, "shutdown": not only, "ends": map(sorted, ends.values())}
+        row["statuses"] = [_statuses(row["exits"][case]) for case in ENDING]
+    return {"subjects": rows, "ends": map(sorted, ends)}
 
 
 def _statuses(seen: list[list[Any]]) -> list[str]:
