@@ -42,11 +42,14 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that only `make check` runs."""
+    """Mark the tests that only `make check` runs, and those that need a browser."""
     for item in items:
         folder = item.path.relative_to(HERE).parts[0] if HERE in item.path.parents else "docs"
-        if folder in SLOW or SITE.intersection(getattr(item, "fixturenames", ())):
+        fixtures = getattr(item, "fixturenames", ())
+        if folder in SLOW or SITE.intersection(fixtures):
             item.add_marker(pytest.mark.slow)
+        if "browser" in fixtures:
+            item.add_marker(pytest.mark.needs("chromium"))
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

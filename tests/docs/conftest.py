@@ -1,31 +1,49 @@
 """What tests of the pages share: the built site, a server for it, a browser, and sample pages."""
 
+import functools
+import shutil
+import threading
 from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import Browser
-from published import hosted, site
-from samples import Sample
+from samples import ROOT, Sample
+
+PREFIX = "some/prefix"  # a site may stand anywhere
 
 
-@pytest.fixture(scope="session", name="site")
-def the_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the built site, below a prefix."""
-    return site(tmp_path_factory.mktemp("site"))
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the site of `make docs` below a prefix."""
+    built = ROOT / "site"
+    if not (built / "zh-cn" / "index.html").exists():
+        raise FileNotFoundError("There is no site: run `make docs` before these tests.")
+    return Path(shutil.copytree(built, tmp_path_factory.mktemp("site") / PREFIX))
 
 
-@pytest.fixture(scope="module")
+class Files(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture(scope="session")
 def address(site: Path) -> Iterator[str]:
-    """Serve the site below a prefix."""
-    with hosted(site) as address:
-        yield address
+    """Serve the site; return its address."""
+    handler = functools.partial(Files, directory=str(site.parents[1]))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/{PREFIX}"
+        server.shutdown()
+        thread.join()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Start one browser for all of it."""
+    """Start one browser for all tests."""
     with Browser() as started:
         yield started
 

@@ -7,6 +7,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 from sphinx.testing.util import SphinxTestApp
 
+ROOT = Path(__file__).resolve().parents[2]
 MYST = ["attrs_block", "attrs_inline", "colon_fence", "deflist"]
 
 

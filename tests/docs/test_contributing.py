@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published import ROOT
+from samples import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 GUIDE = (ROOT / "docs/contributing.md").read_text("utf-8")

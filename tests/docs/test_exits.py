@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from published import ROOT
+from samples import ROOT
 
 from lifespec import cli
 

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 from babel.messages.pofile import read_po
-from published import ROOT
+from samples import ROOT
 
 PAGE = (ROOT / "docs" / "open-questions.md").read_text(encoding="utf-8")
 CATALOG = ROOT / "locales/zh_CN/LC_MESSAGES/open-questions.po"

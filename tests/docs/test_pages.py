@@ -1,6 +1,5 @@
 """The pages: their programs as one file, their facts, their entries and their words."""
 
-import gettext
 import inspect
 import json
 import re
@@ -11,15 +10,13 @@ from typing import Any
 
 import pytest
 from babel.messages.pofile import read_po
-from published import ROOT
+from samples import ROOT
 
 from lifespec import Lifespan
 from lifespec.server import TABLE
 from lifespec.words import data, translator
 from lifespec_docs.blocks import joined, programs
 from lifespec_docs.facts import facts
-from lifespec_docs.tables import environment
-from lifespec_docs.views import tables
 from lifespec_docs.views.records import key, read
 from lifespec_docs.views.subjects import KEYS, page_name
 from lifespec_pages.block import TRACEBACK
@@ -181,6 +178,3 @@ def test_each_name_has_its_page_and_each_answer_its_words(record: str) -> None:
         for name in pages.keys() - wanted.keys()
     ]
     assert not lacks, "\n".join(f"docs/{record}/{each}" for each in sorted(lacks))
-    draw = environment(gettext.NullTranslations()).get_template("profile.md").render
-    for name in names(record):
-        assert name in draw(tables()["profile"](record, name))

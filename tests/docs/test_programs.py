@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from published import ROOT
+from samples import ROOT
 from serving import Program, requested
 
 import loopback

@@ -12,7 +12,7 @@ import host_answers
 import middleware
 import pytest
 import records
-from published import ROOT
+from samples import ROOT
 
 import matrix
 

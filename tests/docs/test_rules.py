@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from published import ROOT
-from samples import Sample
+from samples import ROOT, Sample
 
 from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS

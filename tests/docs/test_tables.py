@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published import ROOT
-from samples import Sample
+from samples import ROOT, Sample
 
 from lifespec.conformance import cases
 from lifespec_docs import tables, views
