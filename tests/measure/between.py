@@ -20,6 +20,7 @@ from typing import Any
 from records import connection, data
 
 from lifespec.conformance import check_middleware
+from lifespec.validate import lifespan_scope
 
 LIMIT = 5  # seconds for a run
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -58,11 +59,7 @@ class Run:
         self.happened: Happened = []
         self.events = [f"lifespan.{phase}" for phase in ("startup", "shutdown")]
         self.answered = asyncio.Event()
-        self.scope: dict[str, Any] = {
-            "type": "lifespan",
-            "asgi": {"version": "3.0", "spec_version": "2.0"},
-            "state": {},
-        }
+        self.scope = lifespan_scope("asgi 2.0")
         self.own = OSError("no cache")
 
     def note(self, *happening: Any) -> None:
