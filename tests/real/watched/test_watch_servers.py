@@ -158,10 +158,9 @@ def do(program: Program, steps: str, stack: ExitStack) -> None:
         elif step.startswith("/"):
             stack.enter_context(opened(program, step))
         else:
-            printed = len(program.lines)
             program.process.send_signal(getattr(signal, f"SIG{step}"))
-            while steps.endswith("INT INT") and len(program.lines) == printed:
-                time.sleep(0.05)
+            if steps.endswith("INT INT"):  # two at once would be one
+                until(program, "Shutting down")
 
 
 @pytest.mark.parametrize(("server", "trouble", "steps", "says"), KINDS)
