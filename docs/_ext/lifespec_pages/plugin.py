@@ -56,24 +56,20 @@ class Page(pytest.File):
 
     def run(self, number: int) -> None:
         """Run a block after those above it that have not run yet, so that one can run alone."""
-        block = self.blocks[number]
-        if block.kind == "process":
-            run(block, self.namespace)
+        if self.blocks[number].kind == "process":
+            run(self.blocks[number], self.namespace)
             return
-        for before in range(number):
-            if before not in self.done and self.blocks[before].kind in {"program", "session"}:
-                self._try(before)
-        if number not in self.done:
-            self._try(number)
-        if failure := self.done[number]:
-            raise failure
-
-    def _try(self, number: int) -> None:
-        self.done[number] = None
-        try:
-            run(self.blocks[number], self.namespace, self._explain)
-        except BlockFailed as failure:
-            self.done[number] = failure
+        above = (at for at in range(number) if self.blocks[at].kind in {"program", "session"})
+        for at in (*above, number):
+            if at in self.done:
+                continue
+            self.done[at] = None
+            try:
+                run(self.blocks[at], self.namespace, self._explain)
+            except BlockFailed as failure:
+                self.done[at] = failure
+        if failed := self.done[number]:
+            raise failed
 
     def _explain(self, tree: ast.Module, source: str) -> None:
         """Rewrite the assertions of a check, so that failures show what was compared."""
@@ -183,14 +179,8 @@ class Updates:
             terminalreporter.write_line(f"{name}: new outputs written: {len(edits)}")
         if self.failed:
             terminalreporter.write_line("Left to you, the statement or the check below it:")
-        for place in sorted(self.failed, key=_in_order):
+        for place in sorted(self.failed, key=lambda at: (at.partition(":")[0], len(at), at)):
             terminalreporter.write_line(place)
-
-
-def _in_order(place: str) -> tuple[str, int, str]:
-    """Sort places by page and line."""
-    page, _, line = place.partition(":")
-    return page, len(line), line
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

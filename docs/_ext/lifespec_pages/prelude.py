@@ -75,24 +75,17 @@ class _Prelude:
         """Return all of them."""
         public = {name: getattr(lifespec, name) for name in lifespec.__all__}
         own = (self.application, self.start, self.outcome_of, self.log_of, self.events_of)
+        shared = aside, asynccontextmanager, command, expect, logged, measured, module, suppress
         return public | {
-            **{each.__name__: each for each in own},
+            **{each.__name__: each for each in (*own, *shared)},
             "Cancelled": getattr(self.module, CANCELLED[self.library]),
             "Lifespan": self.server,
-            "aside": aside,
-            "asynccontextmanager": asynccontextmanager,
-            "command": command,
             "docs": DOCS,
-            "expect": expect,
             "failed": Failed,
             "library": self.library,
-            "logged": logged,
-            "measured": measured,
-            "module": module,
             "record": record,
             "seconds": lambda: round(self._now() - self.began, 6),
             "sleep": self.module.sleep,
-            "suppress": suppress,
         }
 
     def _now(self) -> float:
