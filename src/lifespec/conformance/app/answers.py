@@ -9,9 +9,9 @@ from typing import Any
 
 from lifespec import validate
 from lifespec.conformance.app.observation import Answer, Broken, Observation
-from lifespec.diagnosis.author import described, own_modules
+from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import chain, is_ours
+from lifespec.diagnosis.stacks import chain, is_ours, line
 from lifespec.words import Told, cut, short_repr
 
 
@@ -33,6 +33,15 @@ class Answers:
 
     def __init__(self, spec: str, seen: Observation) -> None:
         self.spec, self.seen = spec, seen
+
+    def acts(self) -> None:
+        """Note the module of the innermost application that acts, which may be a framework's."""
+        frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
+        frame = next(filter(module_of, frames), None)
+        self.seen.actor = module_of(frame) if frame else self.seen.actor
+        if frame and not self.seen.startup.how:
+            at = place([line(frame)])
+            self.seen.answerer = at.fact() if at else None
 
     def raised(self, error: BaseException) -> None:
         """Note what the call has raised, and whose doing that is."""
@@ -69,12 +78,11 @@ class Answers:
         event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
         if event is None or not event.defaults:
             return ""
-        text = message.get("message", None if self._needs_message else "")
+        text = self._message(message)
         return cut(text if isinstance(text, str) else short_repr(text))
 
-    @property
-    def _needs_message(self) -> bool:
-        return validate.SPECS[self.spec].needs_message
+    def _message(self, message: Mapping[str, Any]) -> Any:
+        return message.get("message", None if validate.SPECS[self.spec].needs_message else "")
 
     def _failure(self, message: Mapping[str, Any], kind: str) -> Fact | None:
         """Keep the exception of a failure; return why its message is refused, or None."""
@@ -82,7 +90,7 @@ class Answers:
             self._break("events-known", fact("sent-not-in-spec", event=kind), is_open=True)
         if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
             self.seen.caught = described(error)
-        text = message.get("message", None if self._needs_message else "")
+        text = self._message(message)
         if isinstance(text, str):
             return None
         return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))

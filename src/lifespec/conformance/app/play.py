@@ -5,9 +5,7 @@ unknown event and for one that changes no state; nothing else is raised into the
 `judge` gives the verdicts.
 """
 
-import sys
 import time
-import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
@@ -15,22 +13,16 @@ from itertools import groupby, islice
 from typing import Any
 
 from lifespec import validate
-from lifespec.conformance.app.answers import Answers, NoApplication, SendRefused, module_of
+from lifespec.conformance.app.answers import Answers, NoApplication, SendRefused
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
-from lifespec.conformance.app.observation import (
-    LONG,
-    Observation,
-    Watch,
-    parts_of,
-    plain,
-)
+from lifespec.conformance.app.observation import LONG, Observation, Watch, parts_of, plain
 from lifespec.conformance.app.request import Request
 from lifespec.conformance.app.request import scope_of as scope_of_request
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.log import SHUTDOWN, Line, Log
 from lifespec.conformance.probe import state_of
 from lifespec.diagnosis import busy, leftovers
-from lifespec.diagnosis.author import place, places
+from lifespec.diagnosis.author import places
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import awaited, line
 from lifespec.words import cut, short_repr
@@ -267,7 +259,7 @@ class Call(Answers):
         await self.coroutine
 
     async def _receive(self) -> Any:
-        self._note_actor()
+        self.acts()
         while not self.inbox:
             self.idle = True
             self._change()
@@ -288,7 +280,7 @@ class Call(Answers):
             self.late = True
             return
         self.acted = True
-        self._note_actor()
+        self.acts()
         kind = message.get("type") if isinstance(message, dict) else None
         name, text = cut(str(kind or type(message).__name__), 100), self.text(message, kind)
         data = plain(message) if self.keeps else None
@@ -299,15 +291,6 @@ class Call(Answers):
         self._change()
         if self.state in FINAL:
             self._arm()
-
-    def _note_actor(self) -> None:
-        """Note the module of the innermost application that acts, which may be a framework's."""
-        frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
-        frame = next(filter(module_of, frames), None)
-        self.seen.actor = module_of(frame) if frame else self.seen.actor
-        if frame and not self.seen.startup.how:
-            at = place([line(frame)])
-            self.seen.answerer = at.fact() if at else None
 
     def end(self, how: str, error: BaseException | None = None) -> None:
         """Note how the call ended, unless it is noted already or the script is over."""
