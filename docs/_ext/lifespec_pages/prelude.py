@@ -230,31 +230,18 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
         raise AssertionError(f"{text!r} is not in {str(caught.error)!r}")
 
 
-class _Traced(ast.NodeTransformer):
-    """Insert a note before each `assert` and each `with expect`, so that it is known which ran."""
-
-    def __init__(self) -> None:
-        self.lines: dict[int, str] = {}
-
-    def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
-        return self._noted(node)
-
-    def visit_With(self, node: ast.With) -> list[ast.stmt]:
-        self.generic_visit(node)
-        expected = any("expect(" in ast.unparse(item) for item in node.items)
-        return self._noted(node) if expected else [node]
-
-    def _noted(self, node: ast.stmt) -> list[ast.stmt]:
-        self.lines[node.lineno] = ast.unparse(node).splitlines()[0]
-        note = ast.parse(f"_ran.add({node.lineno})").body[0]
-        return [ast.fix_missing_locations(ast.copy_location(note, node)), node]
-
-
 def traced(tree: ast.Module) -> dict[int, str]:
-    """Let each assertion of a check note that it ran; return the assertions by line."""
-    tracer = _Traced()
-    tracer.visit(tree)
-    return tracer.lines
+    """Let each `assert` and each `with expect` of a check note that it ran; return them by line."""
+    lines: dict[int, str] = {}
+    for node in [*ast.walk(tree)]:
+        for _, body in ast.iter_fields(node):
+            for each in [*body] if isinstance(body, list) else ():
+                entered = map(ast.unparse, each.items) if isinstance(each, ast.With) else ()
+                if isinstance(each, ast.Assert) or "expect(" in "".join(entered):
+                    lines[each.lineno] = ast.unparse(each).splitlines()[0]
+                    note = ast.copy_location(ast.parse(f"_ran.add({each.lineno})").body[0], each)
+                    body.insert(body.index(each), ast.fix_missing_locations(note))
+    return lines
 
 
 def prove(
