@@ -237,7 +237,7 @@ def test_the_other_language_is_at_the_same_place(browser: Browser, address: str)
     browser.run(f"{place}.scrollIntoView({{behavior: 'instant'}})")
     for there in "zh-cn", "en":
         browser.run("document.querySelector('.languages a').click()")
-        browser.until(f"location.pathname.endsWith('/{there}/protocol.html') && {place}")
+        browser.until(f"location.pathname.endsWith('/{there}/protocol.html') && !!{place}")
         browser.until("!!document.querySelector(':target')")
         top = f"{place}.getBoundingClientRect().top"
         browser.until(f"0 <= {top} && {top} < 800", 20)  # it scrolls there

@@ -116,9 +116,10 @@ def authority(rule: Rule, translate: Translate) -> str:
     return translate(_("lifespec's choice"))
 
 
-def facts_of(printed: Iterable[str]) -> dict[str, list[Any]]:
+def _facts(programs: Iterable[nodes.Node]) -> dict[str, list[Any]]:
     """Return the facts in what the programs of a case print, each once and in order."""
-    text = "\n".join(printed)
+    blocks = (node for node in programs if isinstance(node, nodes.literal_block))
+    text = "\n".join(block.astext() for block in blocks if "output" in block["classes"])
     return {name: list(dict.fromkeys(form.findall(text))) for name, form in FACTS.items()}
 
 
@@ -129,13 +130,6 @@ def _programs(case: nodes.Element) -> list[nodes.Node]:
         return not (isinstance(node, nodes.section) or "decision" in cast("nodes.Element", node))
 
     return [*takewhile(is_part, case.parent.children[case.parent.index(case) + 1 :])]
-
-
-def _printed(programs: Iterable[nodes.Node]) -> Iterator[str]:
-    """Yield the outputs of programs."""
-    for node in programs:
-        if isinstance(node, nodes.literal_block) and "output" in node["classes"]:
-            yield node.astext()
 
 
 def _fold(case: nodes.Element, programs: Collection[nodes.Node], title: str) -> None:
@@ -165,7 +159,7 @@ def fill(app: Sphinx, document: nodes.document) -> None:
     translate, rows, before = translations(app.env).gettext, list[nodes.row](), None
     for case in [each for each in document.findall(nodes.container) if "decision" in each]:
         programs = _programs(case)
-        facts = facts_of(_printed(programs))
+        facts = _facts(programs)
         if missing := [name for name in NEEDED if not facts[name]]:
             text = "No program of the case %r prints its %s."
             logger.warning(text, case["decision"], " and ".join(missing), location=case)

@@ -66,14 +66,10 @@ def compared() -> Context:
 
 def groups(properties: Mapping[str, object]) -> list[tuple[str, ...]]:
     """Put specifications with equal properties into one group, in the order of SPECS."""
-    found: list[list[str]] = []
-    for spec, own in properties.items():
-        group = next((group for group in found if properties[group[0]] == own), None)
-        if group is None:
-            found.append([spec])
-        else:
-            group.append(spec)
-    return [tuple(group) for group in found]
+    equal = (
+        tuple(spec for spec in properties if properties[spec] == own) for own in properties.values()
+    )
+    return [*dict.fromkeys(equal)]
 
 
 def _keys(specs: Iterable[str]) -> dict[tuple[str, ...], list[str]]:
