@@ -54,7 +54,7 @@ pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(filter-out tests/mutants/%,$(SRC_TESTS))
 review: .venv/complete  ## print the sentences that changed while what stands below them did not, or the other way round; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
-translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
+translate waiting: build/doctrees$(LIVE)/begun  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
 	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"

@@ -36,6 +36,7 @@ CASES: dict[str, list[str]] = {  # where it is not seen in these three, or in ot
     "it keeps every rule": [],
     "it leaves copies of itself": ALONE,  # it takes seconds in each case
     "its startup blocks": ALONE,  # the same
+    "state-rebound": [*ALONE, *SERVES],
 }
 CORE = {  # kinds of facts that are the same, whoever meets them
     "at-place", "died", "died-stopping", "doing-at", "error", "error-bare", "logged",
