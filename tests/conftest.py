@@ -38,7 +38,7 @@ SITE = {"address", "browser", "site"}  # fixtures of tests that need the built s
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """Run more tests at a time than there are processors, as many wait; in CI others run beside."""
-    return (os.cpu_count() or 1) + (2 if "CI" in os.environ else 4)
+    return (os.cpu_count() or 1) + (1 if "CI" in os.environ else 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
