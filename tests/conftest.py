@@ -36,9 +36,10 @@ SITE = {"address", "browser", "site"}  # fixtures of tests that need the built s
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Run more tests at a time than there are processors, as many wait; in CI others run beside."""
-    return (os.cpu_count() or 1) + (1 if "CI" in os.environ else 4)
+    in_ci = 2 if config.option.markexpr == "slow" else 1
+    return (os.cpu_count() or 1) + (in_ci if "CI" in os.environ else 4)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
