@@ -64,7 +64,7 @@ def _server(parser: argparse.ArgumentParser) -> None:
 
 
 def _watched(parser: argparse.ArgumentParser) -> None:
-    from lifespec.watch import AFTER
+    from lifespec.watch.parent import AFTER
 
     parser.add_argument("of", metavar="COMMAND", nargs="*", help="after --, any command")
     says = "instead of COMMAND: a process that runs already (Python 3.14)"

@@ -84,7 +84,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _watch(arguments: argparse.Namespace) -> int:
     """Run a command, print what it waits for, and return its exit status."""
-    from lifespec.watch import attach, watch
+    from lifespec.watch.parent import attach, watch
 
     if not FORKS:
         raise Unchecked(fact("needs-posix"))

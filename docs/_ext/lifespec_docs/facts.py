@@ -33,9 +33,9 @@ CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
     "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
     "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",
-    "watch.AFTER": "src/lifespec/watch.py",
-    "agent.TICK": "src/lifespec/diagnosis/agent.py",
-    "agent.COUNTED": "src/lifespec/diagnosis/agent.py",
+    "watch.AFTER": "src/lifespec/watch/parent.py",
+    "agent.TICK": "src/lifespec/watch/agent.py",
+    "agent.COUNTED": "src/lifespec/watch/agent.py",
 }
 
 

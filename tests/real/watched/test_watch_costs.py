@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from serving import Program
 
-from lifespec.diagnosis.agent import SOON
+from lifespec.watch.agent import SOON
 from loopback import LIMIT, free_port, until
 
 BIN = Path(sys.executable).parent

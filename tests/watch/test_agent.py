@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 import trio
 
-from lifespec.diagnosis import agent as module
-from lifespec.diagnosis import alive, hooks, stacks
-from lifespec.diagnosis.agent import Agent
+from lifespec.diagnosis import alive, stacks
+from lifespec.watch import agent as module
+from lifespec.watch import hooks
+from lifespec.watch.agent import Agent
 
 HERE = Path(__file__).name
 SOURCE = """

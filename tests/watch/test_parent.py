@@ -16,10 +16,11 @@ from typing import Any
 
 import pytest
 
-from lifespec import cli, commands, watch
+from lifespec import cli, commands
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.waiting import Cause
-from lifespec.diagnosis.watched import Process
+from lifespec.watch import parent as watch
+from lifespec.watch.waiting import Cause
+from lifespec.watch.watched import Process
 from lifespec.words import Words
 
 LIMIT = 60.0
@@ -381,7 +382,7 @@ def test_a_process_that_runs_already_is_looked_into(
         monkeypatch.setattr(watch, "is_alive", lambda _: process.poll() is None)
         assert cli.main([*arguments, str(process.pid), "--after", "0.1"]) == 0
     assert capsys.readouterr().err.count("has run no line of Python for 0.1 s") == 1
-    assert "lifespec_agent.agent.begin(" in scripts[0]
+    assert "lifespec_agent.watch.agent.begin(" in scripts[0]
     assert "sitecustomize" not in scripts[0]  # which ran when the process began
 
     def refuses(*_: object) -> None:

@@ -23,7 +23,8 @@ from _thread import get_ident, start_new_thread
 from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
 
-from . import alive, hooks, stacks
+from ..diagnosis import alive, stacks
+from . import hooks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lifespec.diagnosis.waiting import causes, cut_off, events
-from lifespec.diagnosis.watched import Process
+from lifespec.watch.waiting import causes, cut_off, events
+from lifespec.watch.watched import Process
 from lifespec.words import Words
 
 HERE = Path(__file__).name

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
-from lifespec.diagnosis.watched import Process, was_cancelled
+from lifespec.watch.watched import Process, was_cancelled
 
 LINES, REQUESTS = 4, 5  # that are shown
 

@@ -1,7 +1,7 @@
 """Start a server's own command, and say what its startup or its shutdown waits for.
 
 The command has this process's terminal, environment, folder and input, and gets the signals that
-come to it.  An agent in each process of Python writes down what that does (`diagnosis.agent`); this
+come to it.  An agent in each process of Python writes down what that does (`agent`); this
 process reads it, and prints a line once something has lasted.
 """
 
@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.group import GroupListener, is_alive
-from lifespec.diagnosis.waiting import Cause, causes, cut_off, events, handler
-from lifespec.diagnosis.watched import STARTED, Process
+from lifespec.watch.group import GroupListener, is_alive
+from lifespec.watch.waiting import Cause, causes, cut_off, events, handler
+from lifespec.watch.watched import STARTED, Process
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 TICK = 0.1  # seconds between two looks
@@ -33,12 +33,15 @@ SIGNALLED = 128  # shells add it to the number of the signal that ended a proces
 ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # signals that tell a server to end
 PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
+# what the agent consists of, by its room
+TRAVELS = {"diagnosis": ("alive", "stacks"), "watch": ("agent", "hooks")}
 BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})
 try:
-    import lifespec_agent.agent
-    lifespec_agent.agent.begin({folder!r}, {own!r})
+    import lifespec_agent.watch.agent
+    lifespec_agent.diagnosis.stacks.OURS = {folder!r}  # with this file
+    lifespec_agent.watch.agent.begin({folder!r}, {own!r})
 except Exception:
     pass
 sys.path[:] = [each for each in sys.path if each != {folder!r}]
@@ -233,11 +236,13 @@ def _folder(command: Sequence[str]) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         package = folder / "lifespec_agent"
-        package.mkdir()
+        for room, names in TRAVELS.items():
+            (package / room).mkdir(parents=True)
+            (package / room / "__init__.py").touch()
+            for each in names:
+                text = resources.files(f"lifespec.{room}").joinpath(f"{each}.py").read_bytes()
+                (package / room / f"{each}.py").write_bytes(text)
         (package / "__init__.py").touch()
-        for each in ("agent", "alive", "hooks", "stacks"):
-            text = resources.files("lifespec.diagnosis").joinpath(f"{each}.py").read_bytes()
-            (package / f"{each}.py").write_bytes(text)
         targets = filter(None, map(TARGET.match, command))
         begin = BEGIN.format(folder=name, own=next((each[1] for each in targets), ""))
         (folder / "begin.py").write_text(begin, "utf-8")
