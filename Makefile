@@ -5,7 +5,7 @@ unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes import the same module
 .DEFAULT_GOAL = help
 RUN = .venv/bin/python
 PYTEST = $(RUN) -m pytest -q -n auto --dist worksteal
-MEASURE = PYTHONPATH=src:tests $(RUN) tests/measure
+MEASURE = PYTHONPATH=src $(RUN) docs/_measure
 WITH_MUTMUT = PYTHONPATH=$$(echo build/mutation/lib/*/site-packages) $(RUN)
 ROW = $(if $(ONLY),"$(ONLY)")
 SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)  # the make of macOS has none
@@ -72,7 +72,7 @@ exhaustive: .venv/complete  ## run every application of up to N actions
 mutation: build/mutation/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
 	@$(WITH_MUTMUT) -m mutmut run; $(WITH_MUTMUT) -m mutmut results
 mutants: build/mutation/complete  ## change each file to copy in places drawn at random: does a program of the pages notice? N=20
-	@$(WITH_MUTMUT) tests/measure/mutants.py $(N)
+	@$(WITH_MUTMUT) docs/_measure/mutants.py $(N)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
 lock:  ## resolve the locks in .ci anew, on the oldest Python

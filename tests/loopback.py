@@ -1,10 +1,7 @@
-"""Ports of this machine, and requests to who listens there, for tests of real servers."""
+"""Requests to who listens on a port of this machine, for tests of real servers."""
 
-import contextlib
-import random
 import re
 import signal
-import socket
 import sys
 import time
 import urllib.error
@@ -15,16 +12,6 @@ from pathlib import Path
 from serving import Program
 
 LIMIT = 60.0  # seconds; nothing takes ten
-BELOW = range(10240, 32768)  # below the ports that a system gives to connections
-PORTS = iter(random.sample(BELOW, len(BELOW)))
-
-
-def free_port() -> int:
-    """Return a port on which nobody listens, each one once: servers start side by side."""
-    for port in PORTS:
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-    raise OSError("no port of 127.0.0.1 is free")
 
 
 def answer(port: int) -> str | None:

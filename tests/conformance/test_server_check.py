@@ -24,7 +24,7 @@ from lifespec.conformance.server.check import Target, check, check_server, chose
 from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
-from loopback import free_port
+from serving import free_port
 from sights import SERVER, line, saw
 
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ["src/**/*", "tests/**/*", "docs/_ext/**/*", "docs/*.py", "docs/programs/**/*"]
-SOURCES += ["docs/matrix/**/*", ".ci/*", ".github/**/*", "Makefile", "*.toml"]
+SOURCES = ["src/**/*", "tests/**/*", "docs/_ext/**/*", "docs/_measure/*", "docs/*.py"]
+SOURCES += ["docs/programs/**/*", "docs/matrix/**/*", ".ci/*", ".github/**/*", "Makefile", "*.toml"]
 PACKAGES = ["amgi-common", "anyio", "asgi-lifespan", "hypercorn", "pytest", "starlette"]
 PACKAGES += ["pytest-asyncio", "trio", "uvicorn"]
 MODULES = ["asyncio", "contextlib", "logging", "signal", "subprocess", "threading", "unittest"]

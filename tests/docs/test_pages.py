@@ -174,7 +174,7 @@ def test_each_name_has_its_page_and_each_answer_its_words(record: str) -> None:
         if name in pages and label not in pages[name]
     ]
     lacks += [
-        f"{name}.md: tests/measure/{record}.toml has no row of it, or it is not measured"
+        f"{name}.md: docs/_measure/{record}.toml has no row of it, or it is not measured"
         for name in pages.keys() - wanted.keys()
     ]
     assert not lacks, "\n".join(f"docs/{record}/{each}" for each in sorted(lacks))

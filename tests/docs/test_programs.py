@@ -23,10 +23,9 @@ from typing import NamedTuple
 
 import pytest
 from samples import ROOT
-from serving import Program, requested
 
-import loopback
 from lifespec_pages.page import blocks
+from serving import Program, free_port, requested
 
 # captions of docs/index.md
 GUIDES = "Get started", "Applications", "Operation", "Tests", "Servers and middleware"
@@ -213,7 +212,7 @@ def test_a_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Path)
     with ExitStack() as stack:
         for server in ("uvicorn", other, *["fastapi run"] * ("FastAPI(" in source)):
             command, _ = SERVERS[server]
-            folder, port = tmp_path / server, loopback.free_port()
+            folder, port = tmp_path / server, free_port()
             prepare(folder, {**app.files, f"{app.name}.py": source})
             words = called(command.format(name=app.name, port=port))
             running[server] = stack.enter_context(Program(words, folder, **ENVIRONMENT)), port
@@ -240,7 +239,7 @@ def test_a_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Path)
 )
 def test_a_background_task_that_raises_is_logged_and_ends_nothing(app: App, tmp_path: Path) -> None:
     command, number = SERVERS["uvicorn"]
-    port = loopback.free_port()
+    port = free_port()
     prepare(tmp_path / "it", {**app.files, f"{app.name}.py": with_failing_tasks(app.source)})
     words = called(command.format(name=app.name, port=port))
     with Program(words, tmp_path / "it", **ENVIRONMENT) as program:

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import framework_answers
-import host_answers
-import middleware
 import pytest
-import records
 from samples import ROOT
 
+import framework_answers
+import host_answers
 import matrix
+import middleware
+import records
 
 
 def test_a_row_measured_alone_leaves_the_dates_of_the_others(
@@ -52,7 +52,7 @@ def test_branches_that_each_add_a_row_merge(
         git("commit", "-q", "-m", branch)
 
     monkeypatch.chdir(tmp_path)
-    record, table = Path("hosts.json"), Path("tests/measure/hosts.toml")
+    record, table = Path("hosts.json"), Path("docs/_measure/hosts.toml")
     table.parent.mkdir(parents=True)
     git("init", "-q", "-b", "main")
     Path(".gitattributes").write_text((ROOT / ".gitattributes").read_text())

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import loopback
-from loopback import free_port
+from serving import free_port
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS, SERVER = "docs/programs", "src/lifespec/server.py"

@@ -13,9 +13,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import loglines
 import pytest
 
+import loglines
 import matrix
 from lifespec.conformance.server import check as server_check
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from serving import Program
 
 from loopback import LIMIT, ended, until
+from serving import Program
 
 ROOT = Path(__file__).parents[2]
 SERVE = ROOT / "docs" / "programs" / "serve.py"

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import pytest
 
 import matrix
-from loopback import free_port, served
+from loopback import served
+from serving import free_port
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "docs" / "programs" / "workarounds"
@@ -73,7 +74,7 @@ def test_workaround_works(name: str, program: str, workaround: Workaround, tmp_p
     assert old in typed
     command = f"{typed.replace(old, new)} {workaround.options}"
     first, *words = command.format(app=f"{program}:app", port=port, workers=1).split()
-    words = [str(BIN / first), *(each.replace("tests/", f"{ROOT}/tests/") for each in words)]
+    words = [str(BIN / first), *(each.replace("docs/", f"{ROOT}/docs/") for each in words)]
     answer, text = served(words, tmp_path, port, shows=workaround.shows, PYTHONPATH=PATHS)
     assert workaround.shows in text
     if workaround.served:

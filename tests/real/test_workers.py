@@ -15,10 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from serving import Program
-
 from lifespec import Lifespan
 from loopback import LIMIT, answer, ended, until, uvicorn
+from serving import Program
 
 APP = """
 import contextvars

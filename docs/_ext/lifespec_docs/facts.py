@@ -32,7 +32,7 @@ NOT_SERVED = {"not-served": "ended", "not-served-waits": "stopped"}  # by the ki
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
     "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
-    "loglines.AFTER_SIGNAL": "tests/measure/loglines.py",
+    "loglines.AFTER_SIGNAL": "docs/_measure/loglines.py",
     "watch.AFTER": "src/lifespec/watch/parent.py",
     "agent.TICK": "src/lifespec/watch/agent.py",
     "agent.COUNTED": "src/lifespec/watch/agent.py",

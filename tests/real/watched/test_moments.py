@@ -10,9 +10,9 @@ from pathlib import Path
 import causes
 import pytest
 import test_app_causes as suite
-from serving import Program
 
-from loopback import LIMIT, free_port
+from loopback import LIMIT
+from serving import Program, free_port
 
 NOT_WATCHED = {  # what is not said of a running server, and why
     "uvicorn ends by the signal, whatever still runs": {

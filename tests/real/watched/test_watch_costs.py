@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from serving import Program
 
 from lifespec.watch.agent import SOON
-from loopback import LIMIT, free_port, until
+from loopback import LIMIT, until
+from serving import Program, free_port
 
 BIN = Path(sys.executable).parent
 WATCH = [sys.executable, "-m", "lifespec", "watch", "--"]

@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from serving import Program
 
-from loopback import LIMIT, free_port, until
+from loopback import LIMIT, until
+from serving import Program, free_port
 
 HERE = Path(__file__).parent
 FRAMEWORKS = HERE.parents[2] / "docs/programs/frameworks"

@@ -23,9 +23,7 @@ from typing import Any, NamedTuple
 
 from host_answers import OTHER, SIGNALLED, answers
 from records import Row, measure, table, versions
-from serving import Program, conditions, plain, requested
-
-from loopback import free_port
+from serving import Program, conditions, free_port, plain, requested
 
 Happening = list[Any]
 Noted = list[tuple[float, Happening]]

@@ -17,10 +17,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any
 
-from records import connection, data
-
 from lifespec.conformance import check_middleware
 from lifespec.validate import lifespan_scope
+from records import connection, data
 
 LIMIT = 5  # seconds for a run
 Application = Callable[[Any, Any, Any], Awaitable[Any]]

@@ -1,6 +1,6 @@
 """Put a test client or an adapter behind a port, so that it can be checked like a server.
 
-    python tests/measure/client_host.py NAME MODULE:ATTRIBUTE PORT
+    python docs/_measure/client_host.py NAME MODULE:ATTRIBUTE PORT
 
 It starts the client of that name with the application, as a test would, passes the requests at the
 port to it, and leaves it at SIGTERM.  An exception of the client ends the process.

@@ -1,6 +1,6 @@
 """Play the server for an application of a framework, and print what it did: `make frameworks`.
 
-    python tests/measure/drive.py PROGRAM [QUESTION...]
+    python docs/_measure/drive.py PROGRAM [QUESTION...]
 
 PROGRAM is a file that defines `app` and takes its resources from `resources.py` beside it.  A
 question is a run in a process of its own: which events the application gets, what goes wrong in

@@ -1,6 +1,6 @@
 """Change the files to copy in places drawn at random, and run the pages after each change.
 
-python tests/measure/mutants.py [NUMBER [SEED [FILE ...]]]
+python docs/_measure/mutants.py [NUMBER [SEED [FILE ...]]]
 
 The changes are those of mutmut, a dropped operand of each `and` and `or`, and the first or last
 statement of each `try` moved out of it; NUMBER are drawn for each file.  The programs and checks

@@ -19,11 +19,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from records import Row, measure, table, versions
-from serving import Program, plain
-
-from loopback import free_port
 from matrix import RECORDS
+from records import Row, measure, table, versions
+from serving import Program, free_port, plain
 
 ROWS = table("loglines")
 SERVERS, PROGRAMS, STREAMS = ROWS["servers"], ROWS["programs"], ROWS["streams"]["program"]

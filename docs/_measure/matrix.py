@@ -1,6 +1,6 @@
 """Check the current servers and test clients, and record what was found: `make matrix`.
 
-python tests/measure/matrix.py ENVIRONMENT MATRIX [NAME...]
+python docs/_measure/matrix.py ENVIRONMENT MATRIX [NAME...]
 
 MATRIX is the folder of the records.  `matrix.toml` has the subjects.
 """
@@ -14,9 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from client_host import RAISED
-from records import Row, data, measure, select, table, versions
-from serving import conditions
-
 from lifespec.conformance import cases
 from lifespec.conformance.finding import Outcome, Verdict
 from lifespec.conformance.judge import skip
@@ -27,7 +24,8 @@ from lifespec.conformance.server.check import Target, check
 from lifespec.conformance.server.judge import OfServer
 from lifespec.conformance.server.observed import short, without_tracebacks
 from lifespec.diagnosis.fact import Fact, fact
-from loopback import free_port
+from records import Row, data, measure, select, table, versions
+from serving import conditions, free_port
 
 ROOT = Path(__file__).parents[2]
 SPEC = "asgi 2.0"

@@ -1,11 +1,13 @@
-"""A program that is measured, in a folder of its own: its output, requests to it, and its end."""
+"""A program that is measured, in a folder of its own: its output, its port, requests, its end."""
 
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -16,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
+BELOW = range(10240, 32768)  # below the ports that a system gives to connections
+PORTS = iter(random.sample(BELOW, len(BELOW)))
 ENDING = 20.0  # seconds in which a killed process is gone
 TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:,\d+| [+-]\d{4})"
 PREFIX = re.compile(rf"^(?:\[{TIME}\] \[\d+\] |{TIME} )")  # when, and in which process
@@ -109,6 +113,14 @@ class Program:
             status = requested(port, "/", opened)
             time.sleep(0.2)  # also for the lines about the request
         return status
+
+
+def free_port() -> int:
+    """Return a port on which nobody listens, each one once: servers start side by side."""
+    for port in PORTS:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("no port of 127.0.0.1 is free")
 
 
 def conditions(

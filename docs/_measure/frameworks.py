@@ -20,9 +20,7 @@ from typing import Any
 
 from framework_answers import answers
 from records import Row, measure, table, versions
-from serving import FRAME, NUMBER, Program
-
-from loopback import free_port
+from serving import FRAME, NUMBER, Program, free_port
 
 PROGRAMS = Path(__file__).parents[2] / "docs" / "programs" / "frameworks"
 LIMIT = 300  # seconds for all questions

@@ -1,11 +1,11 @@
 """What the measuring programs have in common: the rows of a TOML file, and a record of docs/matrix.
 
-    python tests/measure/PROGRAM.py ENVIRONMENT FILE [NAME...]
+    python docs/_measure/PROGRAM.py ENVIRONMENT FILE [NAME...]
 
 ENVIRONMENT is a folder with a Python and what is measured, FILE is the record.  If rows are named,
 only they are measured; the others stay as they are, with their dates.
 
-    python tests/measure/records.py FILE
+    python docs/_measure/records.py FILE
 
 puts the rows of two branches together if FILE conflicts in a merge.
 """

@@ -1,6 +1,6 @@
 """Measure how long one lifespan takes, compared with a minimal server and other implementations.
 
-    python tests/measure/bench.py [FILE [PYTHON...]]     `make bench`
+    python docs/_measure/bench.py [FILE [PYTHON...]]     `make bench`
 
 Only ratios within one run count, because other work on the machine changes all times.  So the
 candidates take turns, a few runs each, and the shortest turn of many is a candidate's time.  Each
@@ -24,10 +24,10 @@ from typing import Any, Self
 import uvicorn
 from amgi_common import Lifespan as AmgiLifespan
 from asgi_lifespan import LifespanManager
-from records import now
 from uvicorn.lifespan.on import LifespanOn
 
 from lifespec import Lifespan
+from records import now
 
 RUNS, ROUNDS = 20, 2000
 
