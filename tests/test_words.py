@@ -192,7 +192,7 @@ def of_server(*findings: Finding, **facts: Any) -> Report:
 
 
 def test_a_faultless_server_has_a_line_for_each_rule() -> None:
-    """What no specification asks for is counted, and shown in full with --verbose only."""
+    """What no specification decides is a line, and shown in full with --verbose."""
     once = fact("shutdown-once", end=END)
     report = of_server(
         found(Verdict.PASS, "unsupported-by-raising", fact("served")),
@@ -204,12 +204,14 @@ def test_a_faultless_server_has_a_line_for_each_rule() -> None:
     assert str(report) == (
         "serve {app} keeps lifespan 2.0 (ASGI)\n"
         "left out   2 slow cases, of 30 to 60 s (--slow)\n"
-        "rules      3 rules: 2 kept, 1 not specified\n"
-        "           2 show something that the specification leaves open (--verbose)\n"
+        "rules      3 rules: 1 kept, 2 open\n"
+        "open       unsupported-logged: It is not in the output. (well-behaved)\n"
+        "           shutdown-sent: Shutdown came once; the process ended with status 3\n"
+        "           after 0.2 s. (interrupted)\n"
         "\n"
         "PASS  unsupported-by-raising  well-behaved\n"
         "INFO  unsupported-logged      well-behaved\n"
-        "PASS  shutdown-sent           well-behaved\n"
+        "INFO  shutdown-sent           interrupted\n"
     )
     text = render(report, verbose=True)
     assert "specified   not specified. lifespec: `Lifespan` logs at level `info` that" in text
@@ -228,8 +230,10 @@ def test_a_broken_rule_is_a_block_with_a_hint() -> None:
     assert text.startswith(
         "serve {app} does not keep lifespan 2.0 (ASGI)\n"
         "rules   3 rules: 1 broken, 1 missed, 1 not judged\n"
-        "        state-untouched: The server provides no state.\n"
+        "\n"
+        "FAIL unsupported-by-raising -"
     )
+    assert "\nnot judged   state-untouched: The server provides no state.\n\nFAIL  uns" in text
     block = " ".join(text.partition("FAIL unsupported-by-raising")[2].split())
     end = "the process was still there 10 s later"
     assert f"actual It was not served and did not end by itself; {end}." in block

@@ -187,10 +187,11 @@ def answers(found: Sequence[Row]) -> Row:
 
 
 def decisive(verdicts: Sequence[Verdict]) -> list[str]:
-    """Return the verdict that counts; a PASS does not hide an INFO."""
+    """Return the verdict that counts; a rule that is open may have been kept in other cases."""
     counts = Verdict.of(verdicts)
-    both = counts == Verdict.PASS and Verdict.INFO in verdicts
-    return [str(counts), *([str(Verdict.INFO)] if both else [])]
+    if counts == Verdict.INFO and Verdict.PASS in verdicts:
+        return [str(Verdict.PASS), str(Verdict.INFO)]
+    return [str(counts)]
 
 
 def exits(reports: Sequence[Report]) -> dict[str, list[list[Any]]]:

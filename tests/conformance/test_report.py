@@ -1,6 +1,7 @@
 """The report as data: verdicts, the exit status, and what machines read."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -26,6 +27,16 @@ def report(*findings: Finding, **more: Any) -> Report:
 
 
 PASSED = found(Verdict.PASS)
+OWN = found(Verdict.INFO, "crash-logged", own=True)  # no specification says it, lifespec does
+
+
+def of_server(*findings: Finding, **more: Any) -> Report:
+    return report(*findings, role="server", **more)
+
+
+def unseen(kind: str, rule: str = "shutdown-sent") -> Finding:
+    """Return a finding of a rule that was not judged."""
+    return Finding(Verdict.SKIP, rule, "one", Fact(kind))
 
 
 @pytest.mark.parametrize(
@@ -47,11 +58,68 @@ PASSED = found(Verdict.PASS)
         (1, report(supported=False, strict=True)),
         (0, report(supported=False, strict=True, framework="Django")),
         (1, report(supported=False, starts=False)),  # it raised after it had received startup
+        (0, of_server(PASSED, OWN)),
+        (1, of_server(PASSED, OWN, strict=True)),
+        (0, of_server(PASSED, replace(OWN, framework="Starlette"), strict=True)),
+        (0, of_server(PASSED, found(Verdict.INFO, "shutdown-sent"), strict=True)),
+        # a MUST of which nothing is known, unless it does not apply, or something broke
+        (2, of_server(PASSED, unseen("misled"))),
+        (1, of_server(found(Verdict.FAIL), unseen("misled"))),
+        (0, of_server(PASSED, unseen("misled", "startup-failed-shown"))),
+        (0, of_server(PASSED, unseen("no-workers"))),
+        (0, of_server(PASSED, unseen("no-state", "state-untouched"))),
+        (0, report(PASSED, unseen("misled"))),
+        # who sends startup twice keeps nothing, whatever was seen in other cases
+        (2, of_server(PASSED, found(Verdict.PASS, "shutdown-sent"), unseen("startup-twice"))),
     ],
 )
 def test_the_exit_status_says_the_worst(status: int, given: Report) -> None:
     assert given.status == status
     assert given.ok is (status == 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (of_server(PASSED, OWN), "shop:app keeps lifespan 2.0 (ASGI)"),
+        (
+            of_server(PASSED, OWN, strict=True),
+            "shop:app keeps lifespan 2.0 (ASGI), and not all that --strict asks for",
+        ),
+        (
+            of_server(PASSED, unseen("startup-twice")),
+            "shop:app could not be judged: it sends lifespan.startup twice",
+        ),
+        (
+            of_server(PASSED, unseen("misled")),
+            "shop:app could not be judged: nothing was seen of shutdown-sent",
+        ),
+        (of_server(found(Verdict.FAIL), OWN), "shop:app does not keep lifespan 2.0 (ASGI)"),
+    ],
+)
+def test_the_first_line_says_the_worst(given: Report, line: str) -> None:
+    assert str(given).splitlines()[0] == line
+
+
+def test_kept_broken_open_and_not_judged_are_counted_apart() -> None:
+    """A rule is open, and not kept, if something that no specification decides was seen once."""
+    kept = [found(Verdict.PASS, rule) for rule in ("crash-logged", "events-known", "scope-type")]
+    broken = found(Verdict.FAIL, "shutdown-sent")
+    many = of_server(*kept, OWN, broken, unseen("misled", "same-loop"))
+    assert "5 rules: 1 broken, 2 kept, 1 open, 1 not judged" in str(many)
+    assert "open    crash-logged: It sent nothing. (one)" in str(many)
+    assert many.verdicts()["crash-logged"] == "info"
+    app = report(*kept, found(Verdict.INFO, "scope-type"), unseen("no-failure", "message-is-text"))
+    assert "rules   2 kept; 1 open\nopen    scope-type: It sent nothing. (one)\n" in str(app)
+
+
+def test_what_lifespec_does_otherwise_fails_if_strict_and_is_named_as_its_own() -> None:
+    assert "INFO crash-logged ---" not in str(of_server(PASSED, OWN))
+    text = " ".join(str(of_server(PASSED, OWN, strict=True)).split())
+    assert "INFO crash-logged ---" in text
+    assert "specified not specified. lifespec: If the application raises after it has" in text
+    assert "hint The lifespan task ends, and the server does not read its exception." in text
+    assert "not specified. lifespec: If the" in as_junit(of_server(OWN, strict=True))
 
 
 def test_a_finding_is_a_sentence() -> None:
@@ -75,7 +143,13 @@ def test_the_level_of_a_rule_is_the_verdict(how: Any, rule: str, spec: str, verd
     given = finding(CASE, spec, wanted, Outcome(how, SENT), framework="Starlette")
     assert given.verdict == verdict
     assert given.framework == ("Starlette" if verdict == "warn" else "")
-    assert (given.kind, given.parts) == ("sent-nothing", {})
+    assert (given.kind, given.parts, given.own) == ("sent-nothing", {}, False)
+
+
+def test_a_framework_decides_what_lifespec_does_otherwise_too() -> None:
+    wanted = next(each for each in expected(CASE, "asgi 2.0") if each.rule == "answers-in-order")
+    given = finding(CASE, "asgi 2.0", wanted, Outcome("broken", SENT), framework="Starlette")
+    assert (given.verdict, given.own, given.framework) == ("info", True, "Starlette")
 
 
 def test_a_case_can_leave_open_a_rule() -> None:
@@ -95,7 +169,7 @@ WHOLE = report(
 
 def test_json_has_kinds_parts_and_sentences() -> None:
     found_ = json.loads(as_json(WHOLE))
-    assert (found_["format"], found_["status"], found_["unchecked"]) == (2, 1, None)
+    assert (found_["format"], found_["status"], found_["unchecked"]) == (3, 1, None)
     assert found_["rows"][0]["kind"] == "no"
     assert found_["rows"][0]["failure"] == {"kind": "text", "text": "a\x00b"}
     assert found_["rows"][0]["says"] == "no: a\\x00b"
@@ -118,6 +192,8 @@ def test_json_has_kinds_parts_and_sentences() -> None:
         (WHOLE, (3, 1, 0, 1)),
         (report(PASSED, starts=True, stops=False, rows=WHOLE.rows), (2, 1, 0, 0)),
         (report(obstacle=Fact("does-not-start")), (1, 0, 1, 0)),
+        (of_server(PASSED, unseen("startup-twice")), (3, 0, 1, 1)),
+        (of_server(OWN, strict=True), (1, 1, 0, 0)),
     ],
 )
 def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> None:

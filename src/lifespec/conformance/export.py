@@ -7,10 +7,11 @@ from typing import Any
 
 from lifespec.conformance.finding import Finding, Verdict
 from lifespec.conformance.report import Report
-from lifespec.diagnosis.fact import Fact
+from lifespec.conformance.rules import rules
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import english, printable
 
-FORMAT = 2  # of the JSON; a consumer can rely on each key as long as it is the same
+FORMAT = 3  # of the JSON; a consumer can rely on each key as long as it is the same
 
 
 def as_json(report: Report) -> str:
@@ -26,6 +27,7 @@ def as_json(report: Report) -> str:
         "strict": report.strict,
         "status": report.status,
         "unchecked": _worded(report.unchecked) if report.unchecked else None,
+        "unjudged": _worded(report.unjudged) if report.unjudged else None,
         "supported": report.supported,
         "starts": report.starts,
         "stops": report.stops,
@@ -58,6 +60,7 @@ def _finding(each: Finding) -> dict[str, Any]:
         "rule": each.rule,
         "verdict": each.verdict,
         "framework": each.framework,
+        "own": each.own,
         "expected": " ".join(filter(None, (each.phrase, each.argument))),
         "observed": _worded(each.observed),
         "sequence": [
@@ -70,9 +73,9 @@ def _finding(each: Finding) -> dict[str, Any]:
 def as_junit(report: Report) -> str:
     """Return the report as JUnit XML, with a test case for each finding.
 
-    A broken MUST is a failure and, if strict, a missed SHOULD.  All other findings that were not
-    skipped have passed and say what was observed.  What else ends the check with another status
-    than 0 is a test case of its own.
+    A broken MUST is a failure and, if strict, a missed SHOULD and what lifespec does otherwise.
+    All other findings that were not skipped have passed and say what was observed.  What else ends
+    the check with another status than 0 is a test case of its own.
     """
     from xml.etree import ElementTree as ET  # noqa: PLC0415
 
@@ -81,10 +84,14 @@ def as_junit(report: Report) -> str:
         fails = each.fails(strict=report.strict)
         other = "skipped" if each.verdict == Verdict.SKIP else "system-out"
         says = f"{each.verdict.upper()}: {english(each.observed)}"
+        if fails and each.own:
+            rule = rules()[each.rule].says(report.spec)
+            says = f"{says} {english(fact('requirement-ours', says=rule))}"
         rows.append((each.rule, each.case, "failure" if fails else other, says))
     if report.status and not any(tag == "failure" for _rule, _case, tag, _says in rows):
-        facts = [report.unchecked] if report.unchecked else [row.fact for row in report.rows]
-        tag = "error" if report.unchecked else "failure"
+        why = report.unchecked or report.unjudged
+        facts = [why] if why else [row.fact for row in report.rows]
+        tag = "error" if why else "failure"
         rows.append(("lifespan", "checked", tag, " ".join(map(english, facts))))
     tags = Counter(tag for _rule, _case, tag, _says in rows)
     counts = {"tests": len(rows), "failures": tags["failure"], "errors": tags["error"]}

@@ -17,16 +17,16 @@ How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
 
 class Verdict(StrEnum):
-    """The verdict on a rule in a case, a string: `fail`, `warn`, `pass`, `info` or `skip`.
+    """The verdict on a rule in a case, a string: `fail`, `warn`, `info`, `pass` or `skip`.
 
-    If a rule has several cases, the first of these in this order counts: `info` and `skip` never
-    hide a `pass`.
+    If a rule has several cases, the first of these in this order counts.  So a rule is not kept but
+    open if something was seen in one of its cases that no specification decides.
     """
 
     FAIL = "fail"
     WARN = "warn"
-    PASS = "pass"  # noqa: S105
     INFO = "info"
+    PASS = "pass"  # noqa: S105
     SKIP = "skip"
 
     @classmethod
@@ -77,7 +77,8 @@ class Finding:
     """The verdict on one rule in one case, and what was observed.
 
     `phrase` and `argument` are what the case expected.  `framework` is the name of the package
-    that decides this in the author's place, or "".  `entries` is the message sequence.
+    that decides this in the author's place, or "".  `entries` is the message sequence.  `own` says
+    that the specification is silent, and the rule's box says that lifespec does otherwise.
     """
 
     verdict: Verdict
@@ -88,6 +89,7 @@ class Finding:
     argument: str = ""
     entries: tuple[Entry, ...] = ()
     framework: str = ""
+    own: bool = False
     kind = property(lambda self: self.observed.kind)
     parts = property(lambda self: self.observed.parts)
 
@@ -95,9 +97,15 @@ class Finding:
         return f"{self.verdict.upper()} {self.rule} ({self.case}): {english(self.observed)}"
 
     def fails(self, *, strict: bool = False) -> bool:
-        """Return whether this fails the check: a broken MUST or, if `strict`, a missed SHOULD."""
-        missed = self.verdict == Verdict.WARN and not self.framework
-        return self.verdict == Verdict.FAIL or (strict and missed)
+        """Return whether this fails the check: a broken MUST.
+
+        If `strict`, also a missed SHOULD and what lifespec does otherwise, unless a framework
+        decides it.
+        """
+        if self.verdict == Verdict.FAIL:
+            return True
+        weaker = self.verdict == Verdict.WARN or self.own
+        return strict and weaker and not self.framework
 
 
 OnCase = Callable[[str, Sequence[Finding]], object]
@@ -125,9 +133,20 @@ def finding(
 ) -> Finding:
     """Return an outcome as a finding, with the verdict of the specification."""
     verdict = _verdict(case, spec, wanted.rule, outcome.how)
-    missed = framework if verdict == Verdict.WARN else ""
-    parts = wanted.phrase, wanted.argument, tuple(entries), missed
-    return Finding(verdict, wanted.rule, case.name, outcome.observed, *parts)
+    silent = spec in rules()[wanted.rule].unspecified and not case.leaves_open(wanted.rule, spec)
+    own = outcome.how == "broken" and silent
+    decides = own or verdict == Verdict.WARN
+    return Finding(
+        verdict,
+        wanted.rule,
+        case.name,
+        outcome.observed,
+        phrase=wanted.phrase,
+        argument=wanted.argument,
+        entries=tuple(entries),
+        framework=framework if decides else "",
+        own=own,
+    )
 
 
 def judged(

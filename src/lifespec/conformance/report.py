@@ -14,16 +14,30 @@ from lifespec.testing.trace import sequence
 from lifespec.words import WIDTH, Words, base, columns, site, wrapped
 
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
-COLOURS = dict(zip(Verdict, ("1;31", "33", "32", "36", "2"), strict=True))
+COLOURS = {"fail": "1;31", "warn": "33", "pass": "32", "info": "36", "skip": "2"}
 BOLD, DIM = "1", "2"
-BLOCKS = {False: (Verdict.FAIL, Verdict.WARN), True: tuple(Verdict)}
+BLOCKS = (Verdict.FAIL, Verdict.WARN)  # what is explained in full without --verbose
 HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another rule's hint explains
-NOT_JUDGED = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are faults
+FAULTS = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are told as faults
+# reasons of skipped rules that are the server's right, the author's option or the machine's doing
+APPLIES_NOT = (
+    *("no-workers", "no-state", "port-in-use"),
+    *("connection-closed", "websocket-refused"),
+)
+COUNTED = (  # the counts in the order in which they are told
+    (Verdict.FAIL, "fail-count"),
+    (Verdict.WARN, "warn-count"),
+    (Verdict.PASS, "pass-count"),
+    (Verdict.INFO, "info-count"),
+    (Verdict.SKIP, "skip-count"),
+)
 
 
 @dataclass(frozen=True, repr=False)
 class Report:
     """The result of a check: all findings about a subject under one specification.
+
+    Each rule is kept, broken (or missed, if it is a SHOULD), open or not judged, and counts once.
 
     Of an application, `starts` says whether it completes startup, `stops` whether it stops in time
     and without a failure, and `ends` whether its process can end then; None if that is not known.
@@ -63,7 +77,7 @@ class Report:
         return found
 
     def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdict on each rule: "fail", "warn", "pass", "info" or "skip"."""
+        """Return the verdict on each rule: "fail", "warn", "info", "pass" or "skip"."""
         return {rule_id: findings[0].verdict for rule_id, findings in self.by_rule().items()}
 
     def counts(self) -> Counter[Verdict]:
@@ -84,6 +98,28 @@ class Report:
         return next((each.observed for each in self.findings), Fact("no-case"))
 
     @property
+    def unjudged(self) -> Fact | None:
+        """Why it is not known whether a server keeps the MUSTs, though nothing broke; or None.
+
+        A rule that could not be judged counts, unless it does not apply.  So does a server that
+        sends startup twice: what its cases show is not what an application sees.
+        """
+        if self.role != "server" or self.unchecked:
+            return None
+        skipped = [each for each in self.findings if each.verdict == Verdict.SKIP]
+        for each in skipped:
+            if each.kind == "startup-twice":
+                return fact("sends-startup-twice")
+        names = tuple(each[0].rule for each in self.by_rule().values() if self._is_missing(each[0]))
+        return fact("musts-unseen", names=names) if names else None
+
+    def _is_missing(self, worst: Finding) -> bool:
+        """Tell whether nothing is known of a MUST that applies."""
+        if worst.verdict != Verdict.SKIP or worst.kind in APPLIES_NOT:
+            return False
+        return "must" in rules()[worst.rule].level(self.spec)
+
+    @property
     def ok(self) -> bool:
         """Whether the exit status is 0."""
         return self.status == 0
@@ -94,12 +130,13 @@ class Report:
 
         0: every MUST was kept, and an application starts and stops, or does not support lifespan.
         1: a MUST was broken, an application does not start as its author meant, does not stop, or
-        keeps its process from ending; if `strict`, also a missed SHOULD and missing support.
-        2: it could not be checked.
+        keeps its process from ending; if `strict`, also a missed SHOULD, what lifespec does
+        otherwise, and missing support.
+        2: it could not be checked, or it is not known whether a server keeps a MUST.
         """
         if any(each.fails(strict=self.strict) for each in self.findings):
             return 1
-        if self.unchecked:
+        if self.unchecked or self.unjudged:
             return 2
         if not self.supported and self.starts is not False:
             return int(self.strict and not self.framework)
@@ -109,39 +146,59 @@ class Report:
 # ---- the text of a report ------------------------------------------------------------------------
 
 
-def _own_rules(worst: Sequence[Finding]) -> Iterator[Fact]:
-    """Yield how many rules were broken, missed and kept, of those that no framework decides."""
-    for verdict, kind in zip(Verdict, ("fail-rules", "warn-rules", "pass-count"), strict=False):
-        own = tuple(x.rule for x in worst if x.verdict == verdict and not x.framework)
-        if own:
-            yield fact(kind, count=len(own), names=own)
+def _counts(report: Report) -> Iterator[Fact]:
+    """Yield how many rules were broken, missed, kept, open and not judged; names of the first two.
+
+    Rules that a framework decides are left out, and of an application those that do not apply.
+    """
+    own: dict[Verdict, list[str]] = {}
+    for rule_id, findings in report.by_rule().items():
+        if not findings[0].framework:
+            own.setdefault(findings[0].verdict, []).append(rule_id)
+    for verdict, kind in COUNTED:
+        names = own.get(verdict, [])
+        if verdict == Verdict.SKIP and report.role == "application":
+            continue
+        if names and verdict in BLOCKS and report.role != "server":
+            yield fact(f"{verdict}-rules", count=len(names), names=tuple(names))
+        elif names:
+            yield fact(kind, count=len(names))
 
 
-def _other_rules(worst: Sequence[Finding], *, supported: bool) -> Iterator[Fact]:
-    """Yield the rules that a framework decides, and why others were not judged."""
+def _decided_by_frameworks(worst: Sequence[Finding]) -> Iterator[Fact]:
+    """Yield the rules that each framework decides."""
     for name in dict.fromkeys(each.framework for each in worst if each.framework):
-        of = tuple(each.rule for each in worst if each.framework == name)
-        yield fact("decided-by", count=len(of), name=name, names=of)
-    reasons = [each.observed for each in worst if each.verdict == Verdict.SKIP and supported]
-    for why, count in Counter(each for each in reasons if each.kind in NOT_JUDGED).items():
-        yield fact("not-judged-count", count=count, reason=why)
+        names = tuple(each.rule for each in worst if each.framework == name)
+        yield fact("decided-by", count=len(names), name=name, names=names)
 
 
-def _rules_of_server(report: Report) -> Iterator[Fact]:
-    """Yield how many rules a server kept, and why others were not judged."""
-    verdicts, found = report.counts(), report.by_rule()
-    counts = tuple(
-        fact(f"{each}-count", count=verdicts[each]) for each in Verdict if verdicts[each]
-    )
-    yield fact("rules", total=len(found), counts=counts)
-    if opened := sum(any(each.verdict == Verdict.INFO for each in of) for of in found.values()):
-        yield fact("open", count=opened)
+def _not_judged(report: Report) -> Iterator[Fact]:
+    """Yield the rules that were not judged, with the reason; of an application only faults."""
     reasons: dict[Fact, list[str]] = {}
-    for rule_id, findings in found.items():
+    for rule_id, findings in report.by_rule().items():
         if findings[0].verdict == Verdict.SKIP:
             reasons.setdefault(findings[0].observed, []).append(rule_id)
-    for why, rule_ids in reasons.items():
-        yield fact("not-judged", rules=tuple(rule_ids), reason=why)
+    for why, names in reasons.items():
+        if report.role != "application":
+            yield fact("not-judged", rules=tuple(names), reason=why)
+        elif why.kind in FAULTS and report.supported:
+            yield fact("not-judged-count", count=len(names), reason=why)
+
+
+def _open(findings: Iterable[Finding]) -> Iterator[Fact]:
+    """Yield what was seen and no specification decides, once for each rule and kind."""
+    found: dict[tuple[str, str], list[Finding]] = {}
+    for each in findings:
+        if each.verdict == Verdict.INFO and not each.framework and not _is_told(each):
+            found.setdefault((each.rule, each.kind), []).append(each)
+    for (rule_id, _kind), group in found.items():
+        names = tuple(dict.fromkeys(each.case for each in group))
+        yield fact("open", rule=rule_id, what=group[0].observed, cases=names)
+
+
+def _is_told(each: Finding) -> bool:
+    """Tell whether the lines about the start and the stop of an application say it already."""
+    return each.case in COURSE and each.kind in ("course", "course-start")
 
 
 def render(
@@ -177,31 +234,62 @@ class _Page:
     def lines(self) -> Iterator[str]:
         """Yield the lines."""
         report, words = self.report, self.words
-        kind = f"headline-{_headline(report)}"
-        yield self.painted(self.say(kind, subject=report.subject, title=words.title), BOLD)
+        parts = {"subject": report.subject, "title": words.title, "why": report.unjudged or ""}
+        yield self.painted(self.say(f"headline-{_headline(report)}", **parts), BOLD)
         if report.unchecked and not report.rows:
             yield from wrapped(words.say(report.unchecked), self.width)
-        rows = [(row.label, words.say(row.fact)) for row in report.rows]
-        rows += [("rules", line) for line in self.rules()]
-        rows += [("cases", words.say(report.pace))] if self.verbose and report.pace else []
-        yield from self.grid(rows)
-        for grouped in _grouped(report.findings, BLOCKS[self.verbose]):
+        judged = report.role != "server" or not report.unchecked
+        yield from self.grid([*self.first_rows(), *(self.rule_rows() if judged else ())])
+        for group in self.blocks():
             yield ""
-            yield from self.block(grouped)
-        if self.verbose or (report.role == "server" and not report.unchecked):
+            yield from self.block(group)
+        reasons = [("not judged", words.say(why)) for why in _not_judged(report)]
+        if report.role != "application" and judged and reasons:
+            yield ""
+            yield from self.grid(reasons)
+        if self.verbose or (report.role == "server" and judged):
             yield ""
             yield from self.table()
 
-    def rules(self) -> Iterator[str]:
-        """Yield how many rules were kept, and which were not judged and why."""
+    def first_rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the rows that belong to no rule."""
+        for row in self.report.rows:
+            yield row.label, self.words.say(row.fact)
+
+    def rule_rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the counts of rules, what a framework decides, and what is open."""
         report, say = self.report, self.words.say
+        found = report.by_rule()
+        worst = [findings[0] for findings in found.values()]
+        counts = tuple(_counts(report))
         if report.role == "server":
-            yield from map(say, () if report.unchecked else _rules_of_server(report))
-            return
-        worst = [found[0] for found in report.by_rule().values()]
-        counts = self.words.translate("; ").join(map(say, _own_rules(worst)))
-        yield from [counts] if counts else []
-        yield from map(say, _other_rules(worst, supported=report.supported))
+            yield "rules", say(fact("rules", total=len(found), counts=counts))
+        elif counts:
+            yield "rules", self.words.translate("; ").join(map(say, counts))
+        for each in _decided_by_frameworks(worst):
+            yield "rules", say(each)
+        if report.role == "application":
+            for each in _not_judged(report):
+                yield "rules", say(each)
+        for each in _open(report.findings):
+            yield "open", say(each)
+        if self.verbose and report.pace:
+            yield "cases", say(report.pace)
+
+    def blocks(self) -> Iterator[Sequence[Finding]]:
+        """Yield the findings that are told in full, equal ones of several cases together."""
+        groups: dict[object, list[Finding]] = {}
+        for each in self.report.findings:
+            told = _is_told(each) or each.framework  # in the first lines
+            if self.verbose or (self.is_fault(each) and not told):
+                key = each.verdict, each.rule, each.observed, each.framework
+                groups.setdefault(key, []).append(each)
+        order = [*Verdict]
+        yield from sorted(groups.values(), key=lambda group: order.index(group[0].verdict))
+
+    def is_fault(self, each: Finding) -> bool:
+        """Tell whether a rule was broken or missed; if strict, one of lifespec's own, too."""
+        return each.verdict in BLOCKS or each.fails(strict=self.report.strict)
 
     def grid(self, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
         """Yield rows with a label each; a label that repeats is left out."""
@@ -231,16 +319,14 @@ class _Page:
         words, rule, theirs = self.words, rules()[finding.rule], finding.framework
         link = f"\n{site(words.language)}{rule.address}" if base() else ""
         hints = rules()[HINTS.get(finding.kind, finding.rule)].hint_for(self.report.role)
-        needed = finding.verdict in BLOCKS[False] and not theirs
+        specified = "specified" if finding.verdict == Verdict.INFO else "requirement"
         return {
             "case": cases,
-            "specified" if finding.verdict == Verdict.INFO else "requirement": self.requirement(
-                finding
-            ),
+            specified: self.requirement(finding),
             "expected": self.expected(finding),
             "actual": words.say(finding.observed),
             "origin": self.say("by-framework", framework=theirs) if theirs else "",
-            "hint": words.translate(hints) if needed else "",
+            "hint": words.translate(hints) if self.is_fault(finding) and not theirs else "",
             "more": f"lifespec explain {finding.rule}{link}",
         }
 
@@ -285,7 +371,7 @@ class _Page:
 
 
 def _headline(report: Report) -> str:
-    """Return what the first line says."""
+    """Return what the first line says: the worst that was seen."""
     labels = {row.label for row in report.rows}
     kinds = {row.fact.kind for row in report.rows}
     lines = {
@@ -297,27 +383,11 @@ def _headline(report: Report) -> str:
         "does-not-stop": report.stops is False,
         "does-not-end": report.ends is False,
         "broken": any(each.fails() for each in report.findings),
+        "unjudged": report.unjudged,
+        "missed": any(each.fails(strict=report.strict) for each in report.findings),
         "never-ran": "never ran" in labels,
         "cut-off": any(each.startswith(("cut-off", "left-out")) for each in kinds),
         "error": labels & {"logged", "failed tasks"},
         "kept": True,
     }
     return next(line for line, fits in lines.items() if fits)
-
-
-def _grouped(
-    findings: Iterable[Finding], verdicts: Sequence[Verdict]
-) -> Iterator[Sequence[Finding]]:
-    """Yield the findings with these verdicts, equal findings of several cases together.
-
-    If PASS is not among the verdicts, leave out what the first lines of the report say already.
-    """
-    found: dict[object, list[Finding]] = {}
-    for each in findings:
-        first = each.case in COURSE and each.kind in ("course", "course-start")
-        short = Verdict.PASS not in verdicts
-        if each.verdict in verdicts and not (short and (first or each.framework)):
-            key = each.verdict, each.rule, each.observed, each.framework
-            found.setdefault(key, []).append(each)
-    order = [*Verdict]
-    yield from sorted(found.values(), key=lambda group: order.index(group[0].verdict))
