@@ -12,25 +12,27 @@ SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)  # the make
 SRC_TESTS = $(wildcard tests/test_*.py $(foreach room,conformance diagnosis limits mutants testing watch,tests/$(room)/test_*.py))
 PYODIDE = pyodide-314.0.7
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
-TARGETS := $(shell sed -n 's/^\([a-z]*\):.*/\1/p' Makefile) waiting frameworks middleware
-.PHONY: $(TARGETS) FORCE
+SITE = $(if $(LIVE),build/live-site,site)
+DRAWERS := $(shell find docs/_ext -name '*.py')
+.PHONY: help docs live test outputs check style types coverage slow pythons review translate waiting measure matrix loglines hosts \
+	frameworks middleware bench exhaustive mutation mutants release lock clean FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
 docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/index.html
 	@$(MAKE) --silent --no-print-directory --jobs=2 $(SYNC) build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
-	@cp docs/_root/index.html site; sed 's|href="./"|href="$(or $(LIFESPEC_BASE_URL:/=),.)/"|' docs/_root/404.html >site/404.html
-	@touch site/.nojekyll  # GitHub Pages would leave out what begins with "_"
-	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package site/live)
+	@cp docs/_root/index.html $(SITE); sed 's|href="./"|href="$(or $(LIFESPEC_BASE_URL:/=),.)/"|' docs/_root/404.html >$(SITE)/404.html
+	@touch $(SITE)/.nojekyll  # GitHub Pages would leave out what begins with "_"
+	@$(if $(LIVE),$(RUN) docs/_ext/lifespec_docs/live/files.py build/live/package $(SITE)/live)
 # pages that have not changed are read again after a change of the programs that draw them
-build/doctrees$(LIVE)/begun: .venv/complete $(shell find docs/_ext -name '*.py')
-	@rm -rf build/doctrees* site; mkdir -p $(@D); touch $@
+build/doctrees/begun build/doctrees-live/begun: .venv/complete $(DRAWERS)
+	@rm -rf $(@D) $(SITE); mkdir -p $(@D); touch $@
 build/doctrees$(LIVE)/%.built: pyproject.toml $(shell find docs locales src -type f ! -name '*.pyc') $(if $(LIFESPEC_BASE_URL),FORCE)
-	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d $(@D)/$* docs site/$* || \
+	@$(RUN) -m sphinx -q -n -W --keep-going $(if $(LIVE),-t live) -D language=$(subst -cn,_CN,$*) -d $(@D)/$* docs $(SITE)/$* || \
 		{ rm -rf $(@D)/$*; exit 1; }  # pages that were read would not be read again, nor warn again
-	@$(RUN) docs/_ext/lifespec_docs/search.py site/$* && touch $@
-live: build/live/complete  ## build site/ with programs that can be run and edited; needs npm
+	@$(RUN) docs/_ext/lifespec_docs/search.py $(SITE)/$* && touch $@
+live: build/live/complete  ## build build/live-site/, whose programs can be run and edited; needs npm
 	@$(MAKE) --no-print-directory docs LIVE=-live
 
 test: .venv/complete  ## run all tests and every program of the pages, as many at a time as there are processors
@@ -54,8 +56,8 @@ pythons: .venv/complete
 	@PYTHONS="$(PYTHONS)" sh .ci/pythons $(filter-out tests/mutants/%,$(SRC_TESTS))
 review: .venv/complete  ## print the sentences that changed while what stands below them did not, or the other way round; REV=main
 	@PYTHONPATH=docs/_ext $(RUN) -m lifespec_pages.review $(REV)
-translate waiting: build/doctrees$(LIVE)/begun  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
-	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/doctrees/gettext docs build/gettext
+translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
+	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/gettext/.doctrees docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
 measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
 matrix: build/matrix/complete build/matrix-uvloop/complete
@@ -90,4 +92,4 @@ build/live/complete: Makefile
 		echo "$(PYODIDE_SHA512)  $(PYODIDE).tgz" | sha512sum --check --quiet && tar --extract --gzip --file $(PYODIDE).tgz
 	@touch $@
 .venv/complete: FORCE
-	@sh .ci/venv "$(PYTHON)"
+	@sh .ci/venv .venv "$(PYTHON)"

@@ -17,11 +17,13 @@ PREFIX = "some/prefix"  # a site may stand anywhere
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the site of `make docs` below a prefix."""
-    built = ROOT / "site"
-    if not (built / "zh-cn" / "index.html").exists():
+    """Copy the site of `make docs` or `make live`, whichever was built last, below a prefix."""
+    first_pages = [ROOT / "site" / "index.html", ROOT / "build" / "live-site" / "index.html"]
+    built = [page for page in first_pages if page.exists()]
+    if not built:
         raise FileNotFoundError("There is no site: run `make docs` before these tests.")
-    return Path(shutil.copytree(built, tmp_path_factory.mktemp("site") / PREFIX))
+    newest = max(built, key=lambda page: page.stat().st_mtime)
+    return Path(shutil.copytree(newest.parent, tmp_path_factory.mktemp("site") / PREFIX))
 
 
 class Files(SimpleHTTPRequestHandler):

@@ -29,18 +29,19 @@ class _Output(io.StringIO):
 def run(programs: str, send: Callable[[str], object]) -> str:
     """Run the last of some programs after the others, and `send` each text that it prints.
 
-    The programs are JSON, and so is the answer: whether the last one does what its page shows, and
-    which exceptions it and one above it raised.
+    The programs are JSON, and so is the answer: whether the last one does what its page shows,
+    which exceptions it and one above it raised, and why a browser could not do what it wanted.
     """
     rows, output, errors = json.loads(programs), _Output(), _Output()
-    above, error, same = "", "", True
+    above, error, why, same = "", "", "", True
     namespace, loop = Namespace(output), asyncio._get_running_loop()  # noqa: SLF001
     asyncio._set_running_loop(None)  # noqa: SLF001  while Pyodide's own runs no other can
     with redirect_stderr(errors), patch.object(asyncio, "run", asyncio.runners.run):
         for number, row in enumerate(rows, 1):
             name, source, classes = f"{NAME}{number}", row["source"], tuple(row["classes"])
             linecache.cache[name] = (0, None, source.splitlines(keepends=True), name)
-            above, error, same = above or error.rstrip().rpartition("\n")[2], "", True
+            above, error = above or error.rstrip().rpartition("\n")[2], ""
+            why, same = "", True
             output.send = errors.send = send if number == len(rows) else str
             block = Block(name, 1, "program", source, classes=classes, output=row["output"])
             try:
@@ -49,16 +50,33 @@ def run(programs: str, send: Callable[[str], object]) -> str:
             except OutputDiffers:
                 same = False
             except BaseException as failed:
-                same, error = False, _traceback(failed.__cause__ or failed)
+                raised = failed.__cause__ or failed
+                same, error, why = False, _traceback(raised), _why(raised)
         namespace.close()
     asyncio._set_running_loop(loop)  # noqa: SLF001
-    return json.dumps({"same": same, "error": "" if above else error, "above": above})
+    error, why = ("", "") if above else (error, why)
+    return json.dumps({"same": same, "error": error, "above": above, "why": why})
+
+
+def _why(error: BaseException) -> str:
+    """Return which sentence of the page explains an exception: the name of one, or ""."""
+    if isinstance(error, SystemExit) and error.code and isinstance(error.code, int):
+        return "exited"
+    if isinstance(error, ModuleNotFoundError):
+        return "absent"
+    if isinstance(error, EOFError):
+        return "input"
+    return ""
 
 
 def _traceback(error: BaseException) -> str:
     """Return what Python prints of an exception, with the frames of the page's programs alone."""
     if isinstance(error, SystemExit):
-        return "" if isinstance(error.code, int | None) else f"{error.code}\n"
+        if isinstance(error.code, int) and error.code:
+            return f"SystemExit: {error.code}\n"
+        return f"{error.code}\n" if isinstance(error.code, str) else ""
+    if isinstance(error, SyntaxError) and not error.text and error.filename in linecache.cache:
+        error.text = linecache.getline(error.filename, error.lineno or 0)  # of `await` outside
     found = [traceback.TracebackException.from_exception(error)]
     for each in found:  # which grows
         each.stack[:] = [frame for frame in each.stack if frame.filename.startswith(NAME)]

@@ -4,10 +4,11 @@
 
 const START = 60_000; // milliseconds without news from a Python that starts
 const LIMIT = 20_000; // milliseconds for a program with those above it
-const MOST = 30_000; // characters that are drawn
+const MOST = 20_000; // characters that are drawn of an output, and of a traceback
 const SHORT = 500; // milliseconds: a cache gives all that Python needs in less
 const FRAGMENT = "#code=";
 const LONGEST = 200_000; // characters of a link
+const REASONS = ["absent", "exited", "input"]; // why a browser could not do what a program wanted
 const words = JSON.parse(document.querySelector("script[data-words]").dataset.words);
 const here = (name) => new URL(name, import.meta.url).href;
 // A worker has the policy of its own address, which a host without headers does not give. One from
@@ -23,6 +24,8 @@ let agreed = !navigator.connection?.saveData;
 let worker = null; // that runs the next program
 let reserve = null; // the one after it
 
+// What is left out is said: who prints to see how far a program came would be misled.
+const cut = (text) => (text.length > MOST ? `${text.slice(0, MOST)}\n${fill(words.cut, MOST)}\n` : text);
 const fill = (text, ...values) => values.reduce((rest, value) => rest.replace("%s", () => value), text);
 const megabytes = (bytes) => Math.round(bytes / 1e6);
 
@@ -51,7 +54,7 @@ class Call {
           else take(data);
         };
         this.wait(START);
-        worker.postMessage({token, programs});
+        worker.postMessage({token, programs, most: MOST + 1}); // one more shows that there is more
       };
       parts.then(begin, () => {
         parts = null;
@@ -123,6 +126,18 @@ class Program {
       this.runButton, this.editButton, this.status);
     this.result = element("pre", {className: "live-result", hidden: true, tabIndex: 0, role: "group", ariaLabel: words.output});
     (this.output ?? block).after(this.bar, this.result);
+    // An edit stays through a reload, for as long as the tab is open and the page has this program.
+    this.key = `${location.pathname} ${checksum(new TextEncoder().encode(this.source))}`;
+    this.reopen();
+  }
+
+  reopen() {
+    const edited = sessionStorage.getItem(this.key);
+    if (edited !== null) this.edit(edited, false);
+  }
+
+  keep() {
+    sessionStorage.setItem(this.key, this.editor.value.trimEnd());
   }
 
   press() {
@@ -140,7 +155,7 @@ class Program {
     try {
       if (await this.loads()) this.took(await this.ask());
     } catch (sentence) {
-      this.draw(this.text);
+      this.draw(cut(this.text));
       this.say(String(sentence));
     } finally {
       running = this.call = null;
@@ -177,13 +192,13 @@ class Program {
     }));
     this.call = new Call(asked, ({begins, text}) => {
       if (begins) this.say(words.running);
-      else this.text = `${this.text}${text}`.slice(0, MOST);
+      else this.text += String(text);
     });
     return this.call.answer;
   }
 
-  took({same, error, above}) {
-    const text = this.text + String(error);
+  took({same, error, above, why}) {
+    const text = cut(this.text) + cut(String(error));
     if (this.edited || same !== true) replaceWorker();
     if (same === true && !this.edited) {
       this.output?.classList.add("live-same");
@@ -192,17 +207,18 @@ class Program {
     }
     this.draw(text);
     if (above) this.say(fill(words.above, String(above).slice(0, 200)));
+    else if (REASONS.includes(why)) this.say(words[why]);
     else if (error) this.say(words.raised);
     else this.say(this.edited ? (text ? words.edited : words.silent) : words.different);
     if (text) this.result.scrollIntoView({block: "nearest"});
   }
 
   draw(text) {
-    this.result.textContent = text.slice(0, MOST);
+    this.result.textContent = text;
     this.result.hidden = !text;
   }
 
-  edit(source = this.source) {
+  edit(source = this.source, focus = true) {
     this.editor = element("textarea", {
       className: "live-editor", value: `${source}\n`, spellcheck: false, autocapitalize: "off",
       rows: Math.min(source.split("\n").length + 1, 40), ariaLabel: words.program,
@@ -213,13 +229,16 @@ class Program {
       if (event.ctrlKey || event.metaKey) this.press();
       else indent(this.editor);
     });
+    this.editor.addEventListener("input", () => this.keep());
     this.block.after(this.editor);
     this.show(true);
+    if (!focus) return;
     this.editor.setSelectionRange(0, 0);
     this.editor.focus({preventScroll: true});
   }
 
   reset() {
+    sessionStorage.removeItem(this.key);
     this.editor.remove();
     this.editor = null;
     this.show(false);
@@ -234,8 +253,15 @@ class Program {
   }
 }
 
-/** The program of the playground: it is edited from the start, and the address can have it. */
+/** The program of the playground: it is edited from the start, and the address has it. */
 class Shared extends Program {
+  reopen() {} // from the address
+
+  keep() {
+    clearTimeout(this.saving);
+    this.saving = setTimeout(() => this.save(), SHORT);
+  }
+
   constructor(block) {
     super(block);
     this.editButton.before(button(words.share, () => this.share()));
@@ -247,13 +273,8 @@ class Shared extends Program {
   open() {
     const source = unpacked(location.hash);
     this.editor?.remove();
-    this.edit(source ?? this.source);
-    this.editor.blur();
+    this.edit(source ?? this.source, false);
     if (source === null) this.say(words.damaged);
-    this.editor.addEventListener("input", () => {
-      clearTimeout(this.saving);
-      this.saving = setTimeout(() => this.save(), SHORT);
-    });
     this.editor.addEventListener("change", () => this.save()); // before a link is followed
   }
 

@@ -1,10 +1,10 @@
 // Runs Python for a page. It first receives {parts}, starts Python and answers. Then it receives
-// {token, programs} and answers with messages that have the same token: {begins}, {text} as the last
-// program prints, and {same, error, above} at the end, or {failed}.
+// {token, programs, most} and answers with messages that have the same token: {begins}, {text} as the
+// last program prints, so many characters at most, and {same, error, above, why} at the end, or
+// {failed}.
 
 const send = postMessage.bind(self);
 const {parse, stringify} = JSON;
-const MOST = 20_000; // characters of output that are passed on
 const here = (name) => new URL(name, import.meta.url).href;
 // A program may come from a stranger's link: of what a worker has it keeps the language and what
 // Python needs. It cannot answer in our place, leave, load, store, or reach another host.
@@ -22,12 +22,12 @@ const doors = owners.flatMap(Reflect.ownKeys).filter((name) => !KEPT.has(name));
 
 let python = null; // a promise of the function that runs programs
 
-addEventListener("message", async ({data: {token, parts, programs}}) => {
+addEventListener("message", async ({data: {token, parts, programs, most}}) => {
   const reply = (part) => send({token, ...part});
   try {
     python ??= started(parts);
     const {run} = await python;
-    let room = MOST;
+    let room = most;
     reply({begins: true});
     if (!programs) return;
     const answer = run(stringify(programs), (text) => {
