@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 LOCKS = {"requirements": ("docs", "test", "real", "check", "build"), "release": ("release",)}
 GROUPS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["dependency-groups"]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PIN = r"[\w.-]+==[\w.]+( ; [\w.'*<>=!, ()]+)?( +--hash=sha256:[0-9a-f]{64})+"
 
 

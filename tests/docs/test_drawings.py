@@ -68,5 +68,5 @@ def test_each_change_of_state_that_breaks_no_rule_is_drawn() -> None:
 
 
 def test_each_picture_stands_on_a_page() -> None:
-    pages = "".join(path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md"))
+    pages = "".join(path.read_text("utf-8") for path in (ROOT / "docs").rglob("*.md"))
     assert {*re.findall(r"^```\{picture\} (\w+)$", pages, re.MULTILINE)} == {*PICTURES}

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 SOURCES = ["src/**/*", "tests/**/*", "docs/_ext/**/*", "docs/_measure/*", "docs/*.py"]
 SOURCES += ["docs/programs/**/*", "docs/matrix/**/*", ".ci/*", ".github/**/*", "Makefile", "*.toml"]
 PACKAGES = ["amgi-common", "anyio", "asgi-lifespan", "hypercorn", "pytest", "starlette"]
-PACKAGES += ["pytest-asyncio", "trio", "uvicorn"]
+PACKAGES += ["gunicorn", "litestar", "pytest-asyncio", "trio", "uvicorn"]
 MODULES = ["asyncio", "contextlib", "logging", "signal", "subprocess", "threading", "unittest"]
 EXCEPTIONS = {
     "CMD": "an instruction of Dockerfiles",
@@ -32,7 +32,10 @@ EXCEPTIONS = {
 }
 PYTHON = Path(sysconfig.get_paths()["stdlib"])
 THIS = Path(__file__).name
-PAGES = [*ROOT.glob("docs/*.md"), ROOT / "README.md"]
+PAGES = [
+    *sorted({*ROOT.glob("docs/**/*.md")} - {*ROOT.glob("docs/_*/**/*.md")}),
+    ROOT / "README.md",
+]
 FENCE = re.compile(r"^ *(`{3,}).*?^ *\1", re.MULTILINE | re.DOTALL)
 ROLE = re.compile(r"(?<!`)\{[\w:]+\}`[^`]*`")  # but not the literal `{app}`
 NAME = re.compile(r"[A-Za-z_][\w-]*")

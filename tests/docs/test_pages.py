@@ -25,7 +25,7 @@ from lifespec_pages.runner import run
 from lifespec_pages.sandbox import Namespace
 
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+PAGES = sorted({*DOCS.rglob("*.md")} - {*DOCS.glob("_*/**/*.md")})  # as Sphinx takes them
 COMMAND = re.compile(r"^lifespec (?:check|explain|cases)\b(?!.*--help)", re.MULTILINE)
 PROGRAMS = [page for page in PAGES if programs(page)]
 

@@ -60,6 +60,16 @@ PROTOCOL = [
         }.items()
     ),
 ]  # fmt: skip
+# How often, and the how manieth: both are numbers.
+OFTEN = {"twice": "[两二双2]|重复|再", "third": "[三3]", "fourth": "[四4]"}
+COUNTED = re.compile("第?([两二三四])次|第(一)次")
+COUNTS = {"一": "1", "两": "2", "二": "2", "三": "3", "四": "4"}
+AGAIN = re.compile(r"\b(?:again|repeat\w*)\b|\bonce\b.*\bonce\b", re.DOTALL)
+# Names that stand for each other, so that two of them can change places.
+NAMES = re.compile(
+    r"\b(?:uvicorn|hypercorn|granian|gunicorn|daphne|nonecorn|anycorn|Starlette|FastAPI|Litestar"
+    r"|Quart|Django|asyncio|trio|SIGTERM|SIGINT|SIGKILL)\b"
+)
 ENGLISH_END, CHINESE_MARK = re.compile(r"[.!?](?=\s|$)"), re.compile("[。！？；：，、]")
 ORDERED_OTHERWISE = (  # beginnings of entries that name a version after its year, as Chinese does
     "`Lifespan` behaves in the same way for all",
@@ -67,6 +77,8 @@ ORDERED_OTHERWISE = (  # beginnings of entries that name a version after its yea
     "The version number stayed 2.0",
     "On 2026-11-23 the classes replaced",
     "On 2026-11-25 the conformance suite ran",
+    "uvicorn's `--lifespan on` under gunicorn",
+    "write a server, own ASGI server",  # words that are searched for
 )
 
 LEVEL = re.compile(r"\{(?:must|should|may)\b.*?\}")  # stands in the sentence of a rule
@@ -131,6 +143,7 @@ def faults(english: str, chinese: str) -> Iterator[str]:
     yield from (f"has the number {each}" for each in (figures - numbers - words).elements())
     if not english.startswith(ORDERED_OTHERWISE):
         yield from _other_order(prose, other)
+    yield from _other_counts(prose, other)
     yield from _other_words(prose, other)
     if LEVEL.search(english):
         denied = [
@@ -147,10 +160,28 @@ def faults(english: str, chinese: str) -> Iterator[str]:
 
 
 def _other_order(prose: str, other: str) -> Iterator[str]:
-    """Yield that the same numbers stand in another order."""
-    ours, theirs = (NUMBER.findall(each) for each in (prose, other))
-    if ours != theirs and sorted(ours) == sorted(theirs):
-        yield f"has the numbers in the order {theirs}, the English {ours}"
+    """Yield that the same numbers stand in another order, or names that stand there once."""
+    for pattern in NUMBER, NAMES:
+        ours, theirs = (pattern.findall(each) for each in (prose, other))
+        if pattern is NAMES:
+            once = {name for name in ours if ours.count(name) == theirs.count(name) == 1}
+            ours, theirs = ([name for name in each if name in once] for each in (ours, theirs))
+        if ours != theirs and sorted(ours) == sorted(theirs):
+            yield f"has the order {theirs}, the English {ours}"
+
+
+def _other_counts(prose: str, other: str) -> Iterator[str]:
+    """Yield what happens twice or the third time in one language only."""
+    words = re.findall("[a-z]+", prose.lower())
+    for word, counted in OFTEN.items():
+        if word in words and not re.search(counted, other):
+            yield f"has none of {counted}, for {word}"
+    numbers = {*NUMBER.findall(prose), *(FIGURES[word] for word in words if word in FIGURES)}
+    if AGAIN.search(prose.lower()):
+        numbers.add("2")
+    for counted in COUNTED.finditer(other):
+        if COUNTS[counted[1] or counted[2]] not in numbers:
+            yield f"has {counted[0]}, which the English has not"
 
 
 def _other_words(prose: str, other: str) -> Iterator[str]:

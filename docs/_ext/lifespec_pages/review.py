@@ -1,107 +1,153 @@
-"""Print the paragraphs and the blocks or rules below them of which only one has changed.
+"""Print what changed while what it belongs to did not, from git and the catalogs of the pages.
 
-python -m lifespec_pages.review [REVISION]     from git alone; the revision is main if none is given
+python -m lifespec_pages.review [REVISION]     the revision is main if none is given
+
+That is a sentence, or what stands below it, on every page, in docstrings and in cells; and a
+Chinese entry whose English did not change.
 """
 
+import difflib
+import io
 import re
 import subprocess
 import sys
-import tomllib
-from collections.abc import Callable, Iterator
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
-from markdown_it.token import Token
+from babel.messages.pofile import read_po
 
-from lifespec_pages.page import PARSER
+from lifespec_pages.sentences import Block, Group, Sentence, build, groups
 
-RULES = "src/lifespec/conformance/data/rules.toml"
-RULE = re.compile(r"\{rule\}`(?:[^`<]*<)?([\w-]+)")
-SENTENCE = re.compile(r"\s.*[.!?:]$|(?:\S+\s+){7}", re.DOTALL)  # and no label or cell
-NEAREST = 3  # sentences above a block that it may prove
-LONGEST = 110  # characters of a paragraph that is printed
-Read = Callable[[str], str]
+AROUND = 16  # words and spaces that are printed before and after a difference
+WORD = re.compile(r"\s+|[\u3400-\u9fff]|[\w.]*\w|[^\w\s]")
+Evidence = dict[tuple[str, int], tuple[Sentence, list[str], list[Block]]]
 
 
-def at(revision: str) -> Read:
-    """Return a function that reads a file as it was in a revision, or "" if there was none."""
-
-    def read(name: str) -> str:
-        command = ["git", "show", f"{revision}:{name}"]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
-
-    return read
-
-
-def now(name: str) -> str:
-    """Read a file as it is."""
-    return Path(name).read_text(encoding="utf-8") if Path(name).exists() else ""
-
-
-class Sentence(NamedTuple):
-    """A paragraph: its line, and what stands below it, by line."""
-
-    line: int
-    below: dict[int, str]
+def difference(old: str, new: str) -> str:
+    """Return a text with what changed marked, [-old-]{+new+}, and some words around each change."""
+    before = WORD.findall(" ".join(old.split()))
+    after = WORD.findall(" ".join(new.split()))
+    parts = list[str]()
+    compared = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for kind, start, end, first, last in compared.get_opcodes():
+        if kind == "equal":
+            words = before[start:end]
+            parts.append(_shortened(words, at_start=start == 0, at_end=end == len(before)))
+            continue
+        if start < end:
+            parts.append(f"[-{''.join(before[start:end])}-]")
+        if first < last:
+            parts.append(f"{{+{''.join(after[first:last])}+}}")
+    return "".join(parts)
 
 
-def evidence(page: str, read: Read) -> dict[str, Sentence]:
-    """Return the sentences of a page with what stands below each: programs, outputs, checks, rules.
-
-    A block belongs to the nearest sentences above it.
-    """
-    rules = {name: repr(rule) for name, rule in tomllib.loads(read(RULES)).items()}
-    found: dict[str, Sentence] = {}
-    above: list[str] = []
-    ended = False  # a block followed the sentences above: the next sentence begins a new group
-    for line, token in _tokens(read(page)):
-        if token.type == "inline" and SENTENCE.search(token.content):
-            above = [token.content] if ended else [*above, token.content][-NEAREST:]
-            ended = False
-            linked = "".join(rules.get(name, "") for name in RULE.findall(token.content))
-            found.setdefault(token.content, Sentence(line, {line: linked} if linked else {}))
-        elif token.type == "heading_open":
-            above = []
-        elif token.type == "fence":
-            ended = True
-            name, _, argument = token.info.strip().partition(" ")
-            shown = read(f"docs/{argument.strip()}") if name == "{shown}" else ""
-            rule = rules.get(argument.strip(), "") if name == "{rule}" else ""
-            for paragraph in above:
-                found[paragraph].below[line] = token.info + token.content + shown + rule
-    return found
+def _shortened(words: list[str], *, at_start: bool, at_end: bool) -> str:
+    """Return words that did not change, without those far from a change."""
+    if len(words) <= 2 * AROUND:
+        return "".join(words)
+    shown = "…"
+    if not at_start:
+        shown = "".join(words[:AROUND]).rstrip() + " " + shown
+    if not at_end:
+        shown += " " + "".join(words[-AROUND:]).lstrip()
+    return shown
 
 
-def _tokens(text: str, first: int = 1) -> Iterator[tuple[int, Token]]:
-    """Yield the tokens of a page with their lines, without titles; of a directive those inside."""
-    heading = False
-    for token in PARSER.parse(text):
-        line = first + (token.map or [0])[0]
-        heading = token.type == "heading_open" or (heading and token.type != "heading_close")
-        if token.type == "colon_fence":
-            yield from _tokens(token.content, line + 1)
-        elif not heading or token.type == "heading_open":
-            yield line, token
+def _evidence(found: list[Group]) -> Evidence:
+    """Return each sentence of a page with all that stands below it, the second of two apart."""
+    below: dict[Sentence, list[Block]] = {}
+    for group in found:
+        for sentence in chain.from_iterable(group.paragraphs):
+            below.setdefault(sentence, []).extend(group.blocks)
+    evidence: Evidence = {}
+    for sentence, blocks in below.items():
+        number = sum(text == sentence.text for text, _ in evidence)
+        evidence[sentence.text, number] = sentence, [block.text for block in blocks], blocks
+    return evidence
+
+
+def of_page(old: list[Group], new: list[Group]) -> Iterator[str]:
+    """Yield each sentence of a page that changed, or whose evidence did, without the other."""
+    was = _evidence(old)
+    present = _evidence(new)
+    shown: tuple[list[str], list[str]] = [], []
+    gone = {key: texts for key, (_, texts, _) in was.items() if key not in present}
+    for key, (sentence, texts, blocks) in present.items():
+        place = f"{sentence.page}:{sentence.line}"
+        if sentence.docstring:
+            place += f" ({sentence.docstring})"
+        if key not in was:
+            before = [text for (text, _), others in gone.items() if others == texts]
+            if before:
+                nearest = max(before, key=partial(_alike, sentence.text))
+                changed = difference(nearest, sentence.text)
+                yield f"{place}: this changed, and what is below it did not: {changed}"
+            continue
+        earlier = was[key][1]
+        if texts != earlier:
+            changed_blocks = (block.line for block in blocks if block.text not in earlier)
+            line = next(changed_blocks, sentence.line)
+            what = f"what is below it changed (line {line}), and this did not"
+            if shown != (earlier, texts):  # once for all sentences above it
+                yield from _changed_lines(*shown)
+            shown = earlier, texts
+            yield f"{place}: {what}: {sentence.text}"
+    yield from _changed_lines(*shown)
+
+
+def _alike(text: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, text, other, autojunk=False).ratio()
+
+
+def _changed_lines(old: list[str], new: list[str]) -> Iterator[str]:
+    before, after = ("\n".join(texts).splitlines() for texts in (old, new))
+    lines = difflib.unified_diff(before, after, n=0, lineterm="")
+    for line in lines:
+        if not line.startswith(("---", "+++", "@@")):
+            yield f"    {line}"
+
+
+def of_catalog(name: str, old: str, new: str) -> Iterator[str]:
+    """Yield each entry whose Chinese changed while its English did not, both in full."""
+    earlier = {entry.id: entry.string for entry in read_po(io.StringIO(old)) if entry.id}
+    for entry in read_po(io.StringIO(new)):
+        before = earlier.get(entry.id)
+        if entry.id and before and entry.string != before:
+            yield f"{name}:{entry.lineno}: the Chinese changed, and the English did not: {entry.id}"
+            yield f"    -{before}"
+            yield f"    +{entry.string}"
+
+
+def changes(before: Path, now: Path) -> Iterator[str]:
+    """Yield what changed alone between two folders of the project."""
+    build(before)
+    build(now)
+    old = groups(before)
+    for page, found in groups(now).items():
+        yield from of_page(old.get(page, []), found)
+    for catalog in sorted([*now.glob("locales/**/*.po"), *now.glob("src/**/*.po")]):
+        name = catalog.relative_to(now)
+        if (before / name).exists():
+            earlier = (before / name).read_text("utf-8")
+            yield from of_catalog(str(name), earlier, catalog.read_text("utf-8"))
 
 
 def main(revision: str = "main") -> None:
-    """Print each sentence that changed, or whose evidence did, without the other; nearest first."""
-    before = at(revision)
-    for page in sorted(map(str, Path("docs").glob("*.md"))):
-        old, new = evidence(page, before), evidence(page, now)
-        was = {text: [*each.below.values()] for text, each in old.items()}
-        kept = [was[text] for text in was if was[text] and text not in new]
-        found = []
-        for text, (line, below) in new.items():
-            shown = f"{page}:{line}: %s: {' '.join(text.split())[:LONGEST]}"
-            blocks = [*below.values()]
-            if text not in old and blocks in kept:
-                found.append((line, 0, shown % "this changed, and what is below it did not"))
-            elif was.get(text, blocks) != blocks:
-                changed = next((each for each in below if below[each] not in was[text]), line)
-                what = f"line {changed} changed" if changed != line else "its rule or block changed"
-                found.append((changed, -line, shown % f"{what}, and this did not"))
-        sys.stdout.writelines(f"{text}\n" for _, _, text in sorted(found))
+    """Print what changed alone since a revision."""
+    with tempfile.TemporaryDirectory() as folder:
+        archive = Path(folder, "archive.tar")
+        command = ["git", "archive", "--output", str(archive), revision]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{revision!r} is no revision that git can compare with: {done.stderr}")
+        with tarfile.open(archive) as members:
+            members.extractall(folder, filter="data")
+        for line in changes(Path(folder), Path.cwd()):
+            sys.stdout.write(f"{line}\n")
 
 
 if __name__ == "__main__":
