@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Error, Fact, fact
-from lifespec.diagnosis.stacks import is_installed
+from lifespec.diagnosis.guard import guarded
+from lifespec.diagnosis.stacks import is_installed, text_of
 
 _UNAWAITED = "was never awaited"
 _UNCLOSED = re.compile(r"^[Uu]nclosed (?!event loop)")
@@ -44,16 +45,29 @@ class _Errors(logging.Handler):
         super().__init__(logging.WARNING)
         self.found: list[Logged] = []
 
+    @guarded  # logging lets what a handler raises out of the application's call
     def emit(self, record: logging.LogRecord) -> None:
         if record.name == "lifespec.server":  # the report says the same
             return
-        text = record.getMessage()
+        text = _text_of(record)
         missed = is_installed(record.pathname) and _MISSED.search(text)
         if record.levelno < logging.ERROR and not missed:
             return
-        error = described(record.exc_info[1]) if record.exc_info and record.exc_info[1] else None
+        error = None
+        if record.exc_info and record.exc_info[1] is not None:
+            error = described(record.exc_info[1])
         line = next(iter(text.splitlines()), "")
         self.found.append(Logged(record.levelname, record.name, line, time.monotonic(), error))
+
+
+def _text_of(record: logging.LogRecord) -> str:
+    """Return the message of a record, or what was to become one, if its arguments do not fit."""
+    try:
+        return record.getMessage()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # logging prints the error of the application, and goes on
+        return text_of(record.msg)
 
 
 @contextmanager
@@ -78,8 +92,9 @@ def logging_errors() -> Iterator[list[Logged]]:
 def noting_warnings(logged: list[Logged]) -> Iterator[None]:
     """Add Python's warnings of coroutines that were never awaited, and of what was not closed."""
 
+    @guarded
     def note(message: Warning | str, category: type[Warning], *_: object) -> None:
-        text = str(message)
+        text = text_of(message)
         if _UNAWAITED in text or (category is ResourceWarning and _UNCLOSED.search(text)):
             shown = _NUMBERS.sub("", text)
             logged.append(Logged("WARNING", category.__name__, shown, time.monotonic()))

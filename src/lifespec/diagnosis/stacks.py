@@ -11,7 +11,6 @@ import os
 import sys
 from collections import namedtuple
 from functools import cache
-from itertools import groupby
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
@@ -27,6 +26,7 @@ _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop
 _GROUPS = {"TaskGroup", "Nursery"}  # classes of asyncio, anyio, hypercorn and trio
 _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
 _LONGEST = 2000  # characters of an exception's text
+_MOST_ERRORS = 200  # exceptions of one
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -216,23 +216,52 @@ def threads() -> dict[int, Any]:
 
 
 def chain(error: Any) -> Iterator[Any]:
-    """Yield the exceptions of a group before it, and those that it was raised from or after."""
-    if error is None:
-        return
-    inner = getattr(error, "exceptions", ())  # Python 3.9 has no class for a group
-    for each in inner if isinstance(inner, tuple) else ():
-        yield from chain(each)
-    yield error
-    yield from chain(error.__cause__ or error.__context__)
+    """Yield the exceptions of a group before it, and those that it was raised from or after.
+
+    Each comes once: `raise group.exceptions[0]`, as Starlette has it, makes a circle, since the
+    group is the context of its own exception.
+    """
+    known: dict[int, Any] = {}  # with the exceptions, so that no other gets the number of one
+    waiting = [(error, False)]  # the next last, and whether what comes before it was yielded
+    while waiting and len(known) < _MOST_ERRORS:
+        error, is_next = waiting.pop()
+        if is_next:
+            yield error
+        elif _is_error(error) and id(error) not in known:
+            known[id(error)] = error
+            waiting += [(_raised_after(error), False), (error, True)]
+            waiting += [(inner, False) for inner in reversed(_of_group(error))]
+
+
+def _is_error(value: Any) -> bool:
+    return issubclass(type(value), BaseException)  # `isinstance` would ask the value
+
+
+def _raised_after(error: Any) -> Any:
+    """Return the cause of an exception, or else its context; its class may have others."""
+    cause = BaseException.__cause__.__get__(error)  # type: ignore[attr-defined]
+    if cause is not None:
+        return cause
+    return BaseException.__context__.__get__(error)  # type: ignore[attr-defined]
+
+
+def _of_group(error: Any) -> tuple[Any, ...]:
+    """Return the exceptions of a group; Python 3.9 has no class for one."""
+    with contextlib.suppress(Exception):  # other classes have a property of this name
+        inner = error.exceptions
+        if type(inner) is tuple:
+            return inner
+    return ()
 
 
 def of_error(error: Any) -> list[Line]:
     """Return the lines through which an exception went, the outermost first."""
-    found, trace = [], error.__traceback__
+    lines = []
+    trace = error.__traceback__
     while trace is not None:
-        found.append(line(trace.tb_frame, trace.tb_lineno))
+        lines.append(line(trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
-    return found
+    return lines
 
 
 def origin(error: Any, *, cancelled: bool = False) -> Line | None:
@@ -241,13 +270,27 @@ def origin(error: Any, *, cancelled: bool = False) -> Line | None:
     A CancelledError came from who awaited what was cancelled, unless this task was `cancelled`:
     the first of the author's lines behind the last one of a library that called them.
     """
-    runs = [[*run] for own, run in groupby(of_error(error), lambda x: is_own(x.file)) if own]
-    awaits = type(error).__name__ == "CancelledError" and not cancelled
-    return runs[-1][0 if awaits else -1] if runs else None
+    own: list[Line] = []  # lines of the author, one after the other
+    is_apart = False
+    for passed in of_error(error):
+        if not is_own(passed.file):
+            is_apart = True
+            continue
+        if is_apart:
+            own.clear()
+            is_apart = False
+        own.append(passed)
+    if not own:
+        return None
+    was_awaited = type(error).__name__ == "CancelledError" and not cancelled
+    return own[0] if was_awaited else own[-1]
 
 
 def text_of(error: Any) -> str:
     """Return the text of an exception, "" if that raises."""
-    with contextlib.suppress(Exception):
+    try:
         return str(error)[:_LONGEST]
-    return ""
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a class of the application may raise anything
+        return ""

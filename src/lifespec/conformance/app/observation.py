@@ -8,8 +8,11 @@ from typing import Any, NamedTuple
 from lifespec.conformance.log import SHUTDOWN, Line, Log, entries
 from lifespec.diagnosis.fact import Error, Fact, Place
 from lifespec.diagnosis.logged import Logged
+from lifespec.diagnosis.stacks import text_of
 from lifespec.testing.trace import Entry
 
+DATA = (str, bytes, bool, int, float, type(None))
+DEEPEST = 50  # containers in one another
 LONG = 1.0  # seconds from which on a report says how long an answer took
 MOMENTS = {  # what begins with a line of a kind and a type
     ("sent", "lifespan.startup.complete"): "serving",
@@ -176,18 +179,28 @@ class Watch(NamedTuple):
 # ---- the log of middleware ----------------------------------------------------------------------
 
 
-def plain(value: Any) -> Any:
-    """Return a value as data; of an object that is none, which one it is."""
-    if isinstance(value, dict | MappingProxyType):
-        return {str(key): plain(each) for key, each in value.items()}
+def plain(value: Any, around: tuple[int, ...] = ()) -> Any:
+    """Return a value as data; of an object that is none, which one it is.
+
+    `around` are the containers that it is in: one that is in itself is shown once.
+    """
+    if type(value) in DATA:
+        return value
+    if id(value) in around or len(around) > DEEPEST:
+        return "..."
+    inside = (*around, id(value))
+    if issubclass(type(value), dict | MappingProxyType):  # `isinstance` would ask the value
+        return {text_of(key): plain(part, inside) for key, part in value.items()}
     if type(value) in (list, tuple):
-        return [type(value).__name__, *map(plain, value)]
-    is_data = type(value) in (str, bytes, bool, int, float, type(None))
-    return value if is_data else f"{type(value).__name__} {id(value)}"
+        return [type(value).__name__, *(plain(part, inside) for part in value)]
+    return f"{type(value).__name__} {id(value)}"
 
 
-def parts_of(error: object, name: str = "") -> Iterator[tuple[str, int]]:
+def parts_of(error: BaseException) -> Iterator[tuple[str, int]]:
     """Yield which exception it is, and which ones a group has."""
-    yield name, id(error)
-    for number, each in enumerate(getattr(error, "exceptions", ())):
-        yield from parts_of(each, f"{name}.{number}")
+    waiting = [("", error)]
+    while waiting:
+        name, part = waiting.pop()
+        yield name, id(part)
+        if isinstance(part, BaseExceptionGroup):  # which cannot hold itself
+            waiting += [(f"{name}.{number}", inner) for number, inner in enumerate(part.exceptions)]

@@ -1,0 +1,87 @@
+"""Who observes a program raises nothing into it: what goes wrong meanwhile is kept as lifespec's own.
+
+Self-contained, for Python 3.9 and newer.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections import namedtuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from collections.abc import Callable
+    from typing import Any
+
+_MOST = 20  # failures that are kept: one that comes back in each look says the same
+_LONGEST = 200  # characters of an exception's text
+# of this package, or of the folder in which it travels
+_OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+
+# of lifespec: the class of an exception, its text, and the line of lifespec that met it
+Failure = namedtuple("Failure", ("type", "text", "file", "line", "function"))
+
+_failures: list[Failure] = []
+
+
+class keeping:  # noqa: N801  used as a function, such as contextlib.suppress
+    """Keep what the body of `with` raises, and go on after it.
+
+    A KeyboardInterrupt is passed on: it is no failure, and somebody waits for it.
+    """
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        if error is None or issubclass(kind, KeyboardInterrupt):
+            return False
+        keep(error)
+        return True
+
+
+def guarded(observer: Callable[..., None]) -> Callable[..., None]:
+    """Let a function that returns nothing keep what it raises."""
+
+    @functools.wraps(observer)
+    def keeps(*arguments: Any, **options: Any) -> None:
+        with keeping():
+            observer(*arguments, **options)
+
+    return keeps
+
+
+def keep(error: BaseException) -> None:
+    """Keep a failure of lifespec, once for each line."""
+    file, line, function = _met_at(error)
+    if len(_failures) < _MOST:
+        failure = Failure(type(error).__name__, _text_of(error), file, line, function)
+        if failure[2:] not in [known[2:] for known in _failures]:
+            _failures.append(failure)
+
+
+def take() -> list[Failure]:
+    """Return the failures so far, and forget them."""
+    taken = _failures[:]
+    del _failures[: len(taken)]
+    return taken
+
+
+def _met_at(error: BaseException) -> tuple[str, int, str]:
+    """Return the innermost line of lifespec: what it calls there may be the application's."""
+    met_at = ("", 0, "")
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(_OURS) and code.co_filename != __file__:
+            met_at = (code.co_filename, trace.tb_lineno, code.co_name)
+        trace = trace.tb_next
+    return met_at
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)[:_LONGEST]
+    except BaseException:  # of a class of the application
+        return ""
