@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import trio
 
-from lifespec.diagnosis import alive, stacks
+from lifespec.diagnosis import alive, stacks, waits
 from lifespec.watch import agent as module
 from lifespec.watch import hooks
 from lifespec.watch.agent import Agent
@@ -403,13 +403,13 @@ def test_a_process_without_asyncio_has_no_loops(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_asyncio_wait_waits_for_is_followed() -> None:
-    async def waits(scope: Any, receive: Any, send: Any) -> None:
+    async def for_all(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.wait([asyncio.ensure_future(for_ever())])
 
     async def main() -> None:
-        task = asyncio.create_task(waits("http", None, None))
+        task = asyncio.create_task(for_all("http", None, None))
         await asyncio.sleep(0.01)
-        frames = stacks.branch(task)
+        frames = waits.of(task).frames
         assert [each.f_code.co_name for each in frames].count("for_ever") == 1
         assert stacks.arguments(frames) == {}  # what is called so is no scope
         task.cancel()

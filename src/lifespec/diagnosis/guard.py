@@ -1,4 +1,4 @@
-"""Who observes a program raises nothing into it: what goes wrong meanwhile is kept as lifespec's own.
+"""Who observes a program raises nothing into it: what goes wrong there is lifespec's, and is kept.
 
 Self-contained, for Python 3.9 and newer.
 """
@@ -12,7 +12,9 @@ from collections import namedtuple
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeVar
+
+    Observer = TypeVar("Observer", bound=Callable[..., None])
 
 _MOST = 20  # failures that are kept: one that comes back in each look says the same
 _LONGEST = 200  # characters of an exception's text
@@ -25,7 +27,7 @@ Failure = namedtuple("Failure", ("type", "text", "file", "line", "function"))
 _failures: list[Failure] = []
 
 
-class keeping:  # noqa: N801  used as a function, such as contextlib.suppress
+class keeping:
     """Keep what the body of `with` raises, and go on after it.
 
     A KeyboardInterrupt is passed on: it is no failure, and somebody waits for it.
@@ -34,14 +36,14 @@ class keeping:  # noqa: N801  used as a function, such as contextlib.suppress
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        if error is None or issubclass(kind, KeyboardInterrupt):
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if error is None or isinstance(error, KeyboardInterrupt):
             return False
         keep(error)
         return True
 
 
-def guarded(observer: Callable[..., None]) -> Callable[..., None]:
+def guarded(observer: Observer) -> Observer:
     """Let a function that returns nothing keep what it raises."""
 
     @functools.wraps(observer)
@@ -49,7 +51,7 @@ def guarded(observer: Callable[..., None]) -> Callable[..., None]:
         with keeping():
             observer(*arguments, **options)
 
-    return keeps
+    return keeps  # type: ignore[return-value]
 
 
 def keep(error: BaseException) -> None:

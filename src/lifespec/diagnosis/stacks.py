@@ -20,13 +20,21 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 # by the name of its frame: what this call awaits
 _CALLS = {"cr_frame": "cr_await", "gi_frame": "gi_yieldfrom", "ag_frame": "ag_await"}
 _DEEPEST = 200  # calls that await one another
+_MOST_REFERENTS = 1000  # of an object that is no call: what it awaits is among the first
 _LIBRARY = os.path.dirname(os.__file__)
 _INSTALLED = ("site-packages", "dist-packages")
 _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop waits
+_SELECTS = ("select", "poll", "_run_once")
+_COROUTINE = 0x80  # the flag of its code
+_CARRIERS = {"anyio", "asgiref", "outcome", "sniffio", "trio", "uvloop"}
+_CARRYING = ("starlette/background.py", "starlette/concurrency.py", "starlette/routing.py")
 _GROUPS = {"TaskGroup", "Nursery"}  # classes of asyncio, anyio, hypercorn and trio
 _ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
 _LONGEST = 2000  # characters of an exception's text
 _MOST_ERRORS = 200  # exceptions of one
+
+_CAUSE: Any = BaseException.__cause__  # as the interpreter has them, whatever a class says
+_CONTEXT: Any = BaseException.__context__
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -75,8 +83,12 @@ def is_installed(file: str) -> bool:
     """Tell whether a file belongs to Python, to an installed package, or is no module."""
     if not file.endswith(".py") or file.startswith(_LIBRARY):  # such as `<string>`, or compiled
         return True
+    return _in_installed(file) or _is_beside_its_record(file)
+
+
+def _in_installed(file: str) -> bool:
     parts = file.replace("\\", "/").split("/")
-    return any(each in parts for each in _INSTALLED) or _is_beside_its_record(file)
+    return any(name in parts for name in _INSTALLED)
 
 
 def _is_beside_its_record(file: str) -> bool:
@@ -108,26 +120,43 @@ def of_thread(frame: Any) -> list[Any]:
     return found[::-1]
 
 
-def awaited(call: Any) -> list[Any]:
-    """Return the frames of a coroutine or task and of what it awaits, the outermost first."""
-    found = []
+def walk(call: Any) -> tuple[list[Any], Any]:
+    """Return the frames of a coroutine or task and of what it awaits, the outermost first.
+
+    And the future of asyncio that the last one awaits, None if it awaits something else.
+    """
+    frames: list[Any] = []
     for _ in range(_DEEPEST):
-        name = next((each for each in _CALLS if hasattr(type(call), each)), "")
+        kind = type(call)
+        name = next((name for name in _CALLS if hasattr(kind, name)), "")
         if name:
             frame, call = getattr(call, name), getattr(call, _CALLS[name])
             if frame is not None:
-                found.append(frame)
-        elif hasattr(type(call), "get_coro"):  # a task
+                frames.append(frame)
+        elif hasattr(kind, "get_coro"):  # a task
             call = call.get_coro()
         else:  # what `await` makes of a task, of a coroutine, of an asynchronous generator
-            call = next(filter(_is_call, gc.get_referents(call)), None)
+            refers_to = gc.get_referents(call)[:_MOST_REFERENTS]
+            call = next(filter(_is_call, refers_to), None)
+            if call is None:
+                return frames, next(filter(is_future, refers_to), None)
         if call is None:
             break
-    return found
+    return frames, None
+
+
+def awaited(call: Any) -> list[Any]:
+    """Return the frames of a coroutine or task and of what it awaits, the outermost first."""
+    return walk(call)[0]
 
 
 def _is_call(found: Any) -> bool:
     return any(hasattr(type(found), each) for each in ("get_coro", *_CALLS))
+
+
+def is_future(value: Any) -> bool:
+    """Tell whether a value is a future of asyncio, or a task, whoever made its class."""
+    return hasattr(type(value), "_asyncio_future_blocking")
 
 
 def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
@@ -136,14 +165,20 @@ def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
     Those of task groups of asyncio and anyio, of nurseries, of gather and asyncio.wait.
     """
     waits_for = getattr(call, "_fut_waiter", None)
-    found = [*getattr(waits_for, "_children", ())]  # of gather
-    for frame in [each for each in frames if is_installed(each.f_code.co_filename)]:
-        if frame.f_code.co_name == "_wait" and frame is frames[-1]:
-            found += frame.f_locals.get("fs", ())
-        groups = [x for x in frame.f_locals.values() if type(x).__name__ in _GROUPS]
-        for each in [*groups, *(getattr(each, "_nursery", None) for each in groups)]:
-            found += getattr(each, "_tasks", None) or getattr(each, "_children", None) or ()
-    return [each for each in found if _is_running(each)]
+    tasks = [*getattr(waits_for, "_children", ())]  # of gather
+    for frame in frames:
+        if not is_installed(frame.f_code.co_filename):
+            continue
+        if frame is frames[-1] and frame.f_code.co_name == "_wait":
+            tasks += frame.f_locals.get("fs", ())
+        if frame is frames[-1] and frame.f_code.co_name == "wait_for":  # before Python 3.12
+            tasks.append(frame.f_locals.get("fut"))
+        for value in [*frame.f_locals.values()]:
+            if type(value).__name__ in _GROUPS:
+                for group in (value, getattr(value, "_nursery", None)):
+                    inner = getattr(group, "_tasks", None) or getattr(group, "_children", None)
+                    tasks += inner or ()
+    return [task for task in tasks if _is_running(task)]
 
 
 def _is_running(task: Any) -> bool:
@@ -155,23 +190,6 @@ def coroutine_of(task: Any) -> Any:
     """Return the coroutine of a task of asyncio or trio, or None."""
     get = getattr(type(task), "get_coro", None)
     return get(task) if get else getattr(task, "coro", None)
-
-
-def branch(call: Any) -> list[Any]:
-    """Return the frames of a call and of the first task that it waits for, and so on.
-
-    Among several tasks that one counts first which has come to a line of an author.
-    """
-    frames: list[Any] = []
-    seen: set[int] = set()
-    while call is not None and id(call) not in seen and len(seen) < _DEEPEST:
-        seen.add(id(call))
-        found = awaited(coroutine_of(call) or call)
-        frames += found
-        inner = inner_tasks(call, found)
-        inner.sort(key=lambda each: not own_lines(awaited(coroutine_of(each))))
-        call = next(iter(inner), None)
-    return frames
 
 
 def own_lines(frames: list[Any]) -> list[Line]:
@@ -202,9 +220,33 @@ def is_loop(file: str) -> bool:
 
 
 def is_idle(frames: list[Any]) -> bool:
-    """Tell whether the frames of a thread are those of an event loop that waits for an event."""
+    """Tell whether the frames of a thread are those of an event loop that waits for an event.
+
+    uvloop and trio wait in C or below a frame of their own: there no coroutine and no callback of
+    the author's is on the stack.  Who wakes a loop that waits changes what it is about to look at.
+    """
     last = frames[-1].f_code
-    return is_loop(last.co_filename) and last.co_name in ("select", "poll", "_run_once")
+    for frame in frames:
+        if frame.f_code.co_name == "_run_once" and is_loop(frame.f_code.co_filename):
+            return is_loop(last.co_filename) and last.co_name in _SELECTS
+    runs = any(frame.f_code.co_flags & _COROUTINE for frame in frames)
+    return not runs and not is_own(last.co_filename)
+
+
+def is_carrier(file: str) -> bool:
+    """Tell whether a file is Python's, or of a library that merely carries the calls of others."""
+    if file.startswith(os.path.join(_LIBRARY, "")) and not _in_installed(file):
+        return True
+    return file.replace("\\", "/").endswith(_CARRYING) or _package(file) in _CARRIERS
+
+
+def _package(file: str) -> str:
+    """Return the name of the installed package that has a file, or ""."""
+    parts = file.replace("\\", "/").split("/")
+    for number in range(len(parts) - 1, 0, -1):
+        if parts[number - 1] in _INSTALLED:
+            return parts[number]
+    return ""
 
 
 def threads() -> dict[int, Any]:
@@ -239,10 +281,10 @@ def _is_error(value: Any) -> bool:
 
 def _raised_after(error: Any) -> Any:
     """Return the cause of an exception, or else its context; its class may have others."""
-    cause = BaseException.__cause__.__get__(error)  # type: ignore[attr-defined]
+    cause = _CAUSE.__get__(error)
     if cause is not None:
         return cause
-    return BaseException.__context__.__get__(error)  # type: ignore[attr-defined]
+    return _CONTEXT.__get__(error)
 
 
 def _of_group(error: Any) -> tuple[Any, ...]:

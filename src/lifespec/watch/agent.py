@@ -23,7 +23,7 @@ from _thread import get_ident, start_new_thread
 from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
 
-from ..diagnosis import alive, stacks
+from ..diagnosis import alive, stacks, waits
 from . import hooks
 
 TYPE_CHECKING = False
@@ -211,7 +211,7 @@ class Agent:
         coroutine = call.coroutine()
         is_over = getattr(coroutine, "cr_frame", None) is None
         runs = bool(getattr(coroutine, "cr_running", False))
-        lines = self.lines(stacks.branch(coroutine)) if not is_over and not runs else []
+        lines = self.lines(waits.of(coroutine).frames) if not is_over and not runs else []
         return {"over": is_over, "runs": runs, "asks": call.is_in_receive(), "lines": lines}
 
     def look_at_tasks(self, loops: dict[Any, Any], now: float) -> None:
@@ -227,7 +227,7 @@ class Agent:
         if not self.is_lively():
             return
         tasks.sort(key=self.known.__getitem__)
-        calls = [(stacks.branch(each), self.known[each]) for each in tasks[:COUNTED]]
+        calls = [(waits.of(each).frames, self.known[each]) for each in tasks[:COUNTED]]
         untracked = untracked_calls() if self.is_stopping else []  # it looks at every object
         calls += [(stacks.awaited(each), None) for each in untracked]
         for frames, since in calls:

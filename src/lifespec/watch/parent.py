@@ -34,7 +34,7 @@ ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # signals that tell a server 
 PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
 # what the agent consists of, by its room
-TRAVELS = {"diagnosis": ("alive", "stacks"), "watch": ("agent", "hooks")}
+TRAVELS = {"diagnosis": ("alive", "guard", "stacks", "waits", "work"), "watch": ("agent", "hooks")}
 BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})

@@ -196,9 +196,9 @@ def plain(value: Any, around: tuple[int, ...] = ()) -> Any:
     return f"{type(value).__name__} {id(value)}"
 
 
-def parts_of(error: BaseException) -> Iterator[tuple[str, int]]:
+def parts_of(error: BaseException | None) -> Iterator[tuple[str, int]]:
     """Yield which exception it is, and which ones a group has."""
-    waiting = [("", error)]
+    waiting = [("", error)] if error is not None else []
     while waiting:
         name, part = waiting.pop()
         yield name, id(part)

@@ -1,0 +1,144 @@
+"""What a call waits for: the frames down to the work, and the kind of thing that it awaits.
+
+The kind is told by the functions of asyncio, anyio and trio that the innermost frames belong to,
+never by names in a program.
+
+Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9 and newer.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import namedtuple
+
+from . import stacks, work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from typing import Any
+
+_DEEPEST = 200  # tasks that wait for one another
+# frames, the outermost first: of the call, of the task that it waits for, and so on, and of the
+# thread that does the work; what the author's code awaits, "" if that is a library's own affair;
+# and whether that is there already, so that the event loop only has to go on
+Wait = namedtuple("Wait", ("frames", "awaits", "is_due"))
+NOTHING = Wait([], "", False)
+
+# what is awaited, by the module and the functions in which the wait is
+_PRIMITIVES: dict[str, dict[str, tuple[str, ...]]] = {
+    "lock": {
+        "asyncio.locks": ("Lock.acquire", "Semaphore.acquire"),
+        "anyio._core._synchronization": ("Lock.acquire", "Semaphore.acquire"),
+        "anyio._backends._asyncio": ("Lock.acquire", "Semaphore.acquire"),
+        "trio._sync": ("_LockImpl.acquire", "Semaphore.acquire"),
+    },
+    "event": {
+        "asyncio.locks": ("Event.wait", "Condition.wait"),
+        "anyio._core._synchronization": ("Event.wait", "Condition.wait"),
+        "anyio._backends._asyncio": ("Event.wait",),
+        "trio._sync": ("Event.wait", "Condition.wait"),
+    },
+    "item": {
+        "asyncio.queues": ("Queue.get",),
+        "anyio.streams.memory": ("MemoryObjectReceiveStream.receive",),
+        "trio._channel": ("MemoryReceiveChannel.receive",),
+    },
+    "room": {
+        "asyncio.queues": ("Queue.put",),
+        "anyio.streams.memory": ("MemoryObjectSendStream.send",),
+        "trio._channel": ("MemorySendChannel.send",),
+    },
+    "queue": {"asyncio.queues": ("Queue.join",)},
+    "sleep": {
+        "asyncio.tasks": ("sleep",),
+        "anyio._core._eventloop": ("sleep", "sleep_forever", "sleep_until"),
+        "trio._timeouts": ("sleep", "sleep_forever", "sleep_until"),
+    },
+    "task": {
+        "asyncio.tasks": ("wait",),
+        "asyncio.taskgroups": ("TaskGroup.__aexit__",),
+        "anyio._backends._asyncio": ("TaskGroup.__aexit__",),
+    },
+    "connection": {
+        "asyncio.streams": (
+            "open_connection", "open_unix_connection", "StreamReader.read",
+            "StreamReader.readexactly", "StreamReader.readuntil", "StreamWriter.drain",
+            "StreamWriter.wait_closed",
+        ),
+        "asyncio.base_events": ("BaseEventLoop.create_connection", "BaseEventLoop.sock_sendfile"),
+        "asyncio.selector_events": (
+            "BaseSelectorEventLoop.sock_accept", "BaseSelectorEventLoop.sock_connect",
+            "BaseSelectorEventLoop.sock_recv", "BaseSelectorEventLoop.sock_sendall",
+        ),
+        "anyio._core._sockets": ("connect_tcp", "connect_unix"),
+        "anyio._backends._asyncio": ("SocketStream.receive", "SocketStream.send"),
+    },
+    "process": {
+        "asyncio.subprocess": ("Process.communicate", "Process.wait"),
+        "anyio._backends._asyncio": ("Process.wait",),
+    },
+}  # fmt: skip
+
+
+def of(call: Any) -> Wait:
+    """Return what a coroutine or task waits for.
+
+    Among several tasks that one counts which has come to a line of an author.
+    """
+    frames: list[Any] = []
+    tasks: set[int] = set()
+    begin = 0  # of the frames of the last task
+    future = None
+    while call is not None and id(call) not in tasks and len(tasks) < _DEEPEST:
+        tasks.add(id(call))
+        if not (frames and frames[-1].f_code.co_name == "wait_for"):  # before 3.12 it makes a task
+            begin = len(frames)
+        of_call, future = stacks.walk(stacks.coroutine_of(call) or call)
+        frames += of_call
+        inner = stacks.inner_tasks(call, of_call)
+        inner.sort(key=lambda task: not stacks.own_lines(stacks.awaited(task)))
+        call = inner[0] if inner else None
+    promise = future
+    if promise is None:
+        promise = work.delivers(frames[begin:])
+    thread = None if promise is None else work.of_future(promise)
+    if thread is not None:
+        return Wait(frames + thread, "thread", False)
+    return Wait(frames, _kind(frames, begin, future), _is_due(future))
+
+
+def _kind(frames: list[Any], begin: int, future: Any) -> str:
+    """Return what the author's innermost code among frames awaits, "" if that is not known."""
+    last = -1
+    for number, frame in enumerate(frames):
+        if stacks.is_own(frame.f_code.co_filename):
+            last = number
+    inner = frames[last + 1 :]
+    if last < 0 or not all(stacks.is_carrier(frame.f_code.co_filename) for frame in inner):
+        return ""
+    if last < begin:  # the frames below are those of a task that has none of the author's
+        return "task"
+    kinds = _kinds()
+    for frame in inner:
+        if frame.f_code in kinds:
+            return kinds[frame.f_code]
+    return "future" if future is not None and not inner else ""
+
+
+def _kinds() -> dict[Any, str]:
+    """Return what is awaited by the code of the functions of modules that are loaded."""
+    kinds = {}
+    for kind, functions in _PRIMITIVES.items():
+        for module, names in functions.items():
+            for name in names:
+                value: Any = sys.modules.get(module)
+                for part in name.split("."):
+                    value = getattr(value, part, None)
+                code = getattr(value, "__code__", None)
+                if code is not None:
+                    kinds[code] = kind
+    return kinds
+
+
+def _is_due(future: Any) -> bool:
+    return stacks.is_future(future) and bool(future.done())

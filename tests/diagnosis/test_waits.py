@@ -1,0 +1,235 @@
+"""A wait is followed to the work, also into a thread, and told what it is that is awaited."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+import trio
+from asgiref.sync import sync_to_async
+
+from lifespec.diagnosis import stacks, waits
+
+Call = Callable[[], Awaitable[Any]]
+
+
+class Gate:
+    """A thread waits here until the test is over."""
+
+    def __init__(self) -> None:
+        self.entered, self.opened = threading.Event(), threading.Event()
+
+    def wait(self) -> None:
+        self.entered.set()
+        self.opened.wait(30)
+
+
+GATE = Gate()
+
+
+async def lock() -> None:
+    held = asyncio.Lock()
+    await held.acquire()
+    await held.acquire()
+
+
+async def event() -> None:
+    await asyncio.Event().wait()
+
+
+async def event_of_anyio() -> None:
+    await anyio.Event().wait()
+
+
+async def event_with_a_limit() -> None:
+    await asyncio.wait_for(asyncio.Event().wait(), 100)
+
+
+async def item() -> None:
+    await asyncio.Queue[int]().get()
+
+
+async def item_of_a_stream() -> None:
+    sender, receiver = anyio.create_memory_object_stream[int](0)
+    with sender, receiver:
+        await receiver.receive()
+
+
+async def room() -> None:
+    full = asyncio.Queue[int](1)
+    await full.put(1)
+    await full.put(1)
+
+
+async def queue() -> None:
+    unfinished = asyncio.Queue[int]()
+    await unfinished.put(1)
+    await unfinished.join()
+
+
+async def sleep() -> None:
+    await asyncio.sleep(100)
+
+
+async def sleep_of_anyio() -> None:
+    await anyio.sleep_forever()
+
+
+async def future() -> None:
+    await asyncio.get_running_loop().create_future()
+
+
+async def task() -> None:
+    await asyncio.gather(asyncio.sleep(100), asyncio.sleep(100))
+
+
+async def task_of_the_author() -> None:
+    await asyncio.gather(sleep())
+
+
+async def connection() -> None:
+    left, right = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=left)
+    with right:
+        try:
+            await reader.readline()
+        finally:
+            writer.transport.abort()
+            await asyncio.sleep(0)
+
+
+async def process() -> None:
+    child = await asyncio.create_subprocess_exec("sleep", "100")
+    try:
+        await child.wait()
+    finally:
+        child.kill()
+
+
+async def of_a_library() -> None:
+    namespace: dict[str, Any] = {}
+    exec("async def connect(call):\n    await call", namespace)  # noqa: S102  code of no file
+    await namespace["connect"](asyncio.Event().wait())
+
+
+@pytest.mark.parametrize(
+    ("call", "awaits"),
+    [
+        (lock, "lock"),
+        (event, "event"),
+        (event_of_anyio, "event"),
+        (event_with_a_limit, "event"),
+        (item, "item"),
+        (item_of_a_stream, "item"),
+        (room, "room"),
+        (queue, "queue"),
+        (sleep, "sleep"),
+        (sleep_of_anyio, "sleep"),
+        (future, "future"),
+        (task, "task"),
+        (task_of_the_author, "sleep"),
+        (connection, "connection"),
+        (process, "process"),
+        (of_a_library, ""),
+    ],
+)
+def test_what_is_awaited_is_told_by_the_functions_that_wait(call: Call, awaits: str) -> None:
+    async def main() -> waits.Wait:
+        waiting = asyncio.ensure_future(call())
+        for _ in range(500):
+            await asyncio.sleep(0.01)
+            found = waits.of(waiting)
+            if found.awaits == awaits:
+                break
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return found
+
+    found = asyncio.run(main())
+    assert (found.awaits, found.is_due) == (awaits, False)
+
+
+async def in_executor() -> None:
+    await asyncio.get_running_loop().run_in_executor(None, GATE.wait)
+
+
+async def with_a_limit() -> None:
+    await asyncio.wait_for(asyncio.to_thread(GATE.wait), 100)
+
+
+async def shielded() -> None:
+    await asyncio.shield(asyncio.to_thread(GATE.wait))
+
+
+async def gathered() -> None:
+    await asyncio.gather(asyncio.to_thread(GATE.wait), asyncio.sleep(0))
+
+
+async def in_a_group() -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.to_thread(GATE.wait))
+
+
+THREADS: dict[str, Call] = {
+    "asyncio.to_thread": lambda: asyncio.to_thread(GATE.wait),
+    "run_in_executor": in_executor,
+    "anyio.to_thread": lambda: anyio.to_thread.run_sync(GATE.wait),
+    "sync_to_async": sync_to_async(GATE.wait),
+    "sync_to_async, several": sync_to_async(GATE.wait, thread_sensitive=False),
+    "wait_for": with_a_limit,
+    "shield": shielded,
+    "gather": gathered,
+    "a task group": in_a_group,
+}
+
+
+@pytest.mark.parametrize("way", THREADS)
+def test_a_wait_is_followed_into_its_thread(way: str) -> None:
+    async def main() -> waits.Wait:
+        waiting = asyncio.ensure_future(THREADS[way]())
+        other = asyncio.ensure_future(asyncio.to_thread(str))  # is not taken for it
+        while not GATE.entered.is_set():
+            await asyncio.sleep(0.01)
+        found = waits.of(waiting)
+        GATE.opened.set()
+        await asyncio.gather(waiting, other)
+        return found
+
+    GATE.entered.clear()
+    GATE.opened.clear()
+    found = asyncio.run(main())
+    assert found.awaits == "thread"
+    assert "Gate.wait" in [stacks.line(frame).function for frame in found.frames]
+
+
+def test_a_thread_of_trio_is_followed() -> None:
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.to_thread.run_sync, GATE.wait)
+            while not GATE.entered.is_set():
+                await trio.sleep(0.01)
+            [child] = nursery.child_tasks
+            found.append(waits.of(child))
+            GATE.opened.set()
+
+    GATE.entered.clear()
+    GATE.opened.clear()
+    found: list[waits.Wait] = []
+    trio.run(main)
+    assert found[0].awaits == "thread"
+    assert "Gate.wait" in [stacks.line(frame).function for frame in found[0].frames]
+
+
+async def test_what_another_thread_has_set_is_due() -> None:
+    """`set` wakes no loop: its callback is in the loop's queue, which nobody looks at."""
+    ready = asyncio.Event()
+    waiting = asyncio.ensure_future(ready.wait())
+    await asyncio.sleep(0)
+    before = waits.of(waiting)
+    ready.set()
+    assert (before.is_due, waits.of(waiting).is_due) == (False, True)
+    await waiting
