@@ -119,6 +119,19 @@ def add_context(
         context["edit"] = f"{config.site_repository}/edit/main/{file}"
 
 
+def omit_foreign_description(
+    app: Sphinx,
+    _page: str,
+    _template: str,
+    context: dict[str, Any],
+    doctree: nodes.document | None,
+) -> None:
+    """Give search engines no description whose first paragraph waits for its translation."""
+    first = next(doctree.findall(nodes.paragraph), None) if doctree else None
+    if app.config.language != "en" and first and not first.get("translated", True):
+        context["meta"] = {**(context["meta"] or {}), "ogp_description_length": 0}
+
+
 def refuse_dead_links(
     _app: Sphinx,
     pagename: str,
@@ -152,4 +165,5 @@ def setup(app: Sphinx) -> None:
     app.connect("builder-inited", add_filter)
     app.connect("env-purge-doc", remove_page)
     app.connect("html-page-context", add_context)
+    app.connect("html-page-context", omit_foreign_description, priority=400)  # before the tags
     app.connect("html-page-context", refuse_dead_links, priority=900)
