@@ -12,13 +12,14 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
 from lifespec.conformance import Report, check_app
+from lifespec.diagnosis import given
 from lifespec.testing import Running
 
 
@@ -47,16 +48,21 @@ def _checked(
     return check(subject, **options)
 
 
-def checked_program(folder: Path, source: str, **options: Any) -> Report:
-    """Check the `app` of a program, which is written into a folder as shop.py."""
+def checked_program(folder: Path, source: str, *, notes: bool = True, **options: Any) -> Report:
+    """Check the `app` of a program, which is written into a folder as shop.py.
+
+    With `notes` calls are noted while it is imported, as those of a target with a name are.
+    """
     (folder / "shop.py").write_text(source)
-    return _small().submit(_checked_program, str(folder), options).result()
+    return _small().submit(_checked_program, str(folder), options, notes=notes).result()
 
 
-def _checked_program(folder: str, options: dict[str, Any]) -> Report:
+def _checked_program(folder: str, options: dict[str, Any], *, notes: bool) -> Report:
     with _inside(folder):
+        given.noted.clear()
         try:
-            subject = import_module("shop").app
+            with given.noting() if notes else nullcontext():
+                subject = import_module("shop").app
         except Exception:
             subject = "shop:app"  # an import that fails is for a process of its own
         return check_app(subject, **options)

@@ -225,6 +225,32 @@ async def life(app):
             yield {"other": own["pool"]}
 app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 
+## it is given plain routes while it starts
+from fastapi import APIRouter, FastAPI
+from starlette.staticfiles import StaticFiles
+orders, admin = APIRouter(), FastAPI(lifespan=pool)
+@orders.get("/orders")
+async def orders_of_today(): ...
+async def life(app):
+    app.mount("/static", StaticFiles(directory="."))
+    app.include_router(orders)
+    app.mount("/admin", admin)
+    async with admin.router.lifespan_context(admin):
+        yield
+app = FastAPI(lifespan=life)
+
+## its lifespan is replaced while it starts
+> pool was registered after startup had begun, and nothing ran it (`pool`, shop.py:7)
+> close was registered after startup had begun
+from fastapi import FastAPI
+def close():
+    print("closed")
+async def life(app):
+    app.router.lifespan_context = pool
+    app.router.on_shutdown.append(close)
+    yield
+app = FastAPI(lifespan=life)
+
 ## two have the same
 inner = Starlette(lifespan=pool)
 async def life(app):
@@ -817,6 +843,17 @@ async def life(app):
 -    yield
 app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 
+## advise-register-sooner
+> pool was registered after startup had begun, and nothing ran it (`life`, shop.py:15)
+inner = Starlette(lifespan=pool)
+async def life(app):
+-    app.mount("/inner", inner)
+-    yield
++    async with inner.router.lifespan_context(inner) as state:
++        yield state
+app = Starlette(lifespan=life)
++app.mount("/inner", inner)
+
 ## state-dropped
 > Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,
 def around(inner):
@@ -862,7 +899,7 @@ async def life(app):
         yield state
 
 ## made-only
-> `pool()`, shop.py:14 makes a context manager or a generator, and nothing enters it
+> `pool()`, shop.py:14 makes a context manager, and nothing enters it
 async def life(app):
 -    pool()
 -    yield

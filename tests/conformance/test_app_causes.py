@@ -53,7 +53,7 @@ NOT_IN_A_TEST = {  # what the fixture does not say, and why
         "it needs trio", "it hangs on trio", "advise-other-loop",
     },
     "a test has its own profiler and trace function, if any": {
-        "advise-handler-ignored", "advise-never-ran",
+        "advise-handler-ignored", "advise-never-ran", "advise-register-sooner",
     },
     "Python warns, and so does the test": {"it awaits nothing"},
 }  # fmt: skip
@@ -145,7 +145,9 @@ def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
 
 # ---- advice is tried ---------------------------------------------------------------------------
 
-SERVING = {"advise-crash", "advise-died", "advise-never-ran", "busy"}
+SERVING = {
+    "advise-crash", "advise-died", "advise-never-ran", "advise-register-sooner", "busy",
+}  # fmt: skip
 STATUS = {"advise-send-failed": 2, "left-out": 1}  # where another fault than the cause stays
 UNTRIED = {  # advice that no change of the program follows
     "advise-missing-module": "a package is installed",

@@ -75,6 +75,7 @@ ROWS = (
     Row(["lingers", "watch-thread", "watch-child"], "advise-close"),
     Row(["died", "died-stopping", "watch-died"], "advise-died"),
     Row(["handler-ignored"], "advise-handler-ignored"),
+    Row(["registered-late"], "advise-register-sooner"),
     Row(["never-ran", "never-ran-mounted"], "advise-never-ran"),
     Row(["watch-requests"], "advise-limit-uvicorn", where="uvicorn"),
     Row(["watch-requests"], "advise-limit-granian", where="granian"),

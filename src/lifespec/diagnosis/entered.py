@@ -4,30 +4,39 @@ A profile function notes the functions that run while a case is played, and the 
 that are entered.
 """
 
+import contextlib
 import dis
 import sys
 import threading
+import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
+from lifespec.diagnosis import given, guard
 from lifespec.diagnosis.author import library, place
-from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.registered import ENTER, FRAMEWORKS, Registered, held
-from lifespec.diagnosis.stacks import is_ours, is_own, line
+from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.given import FRAMEWORKS, Given, Registered, held
+from lifespec.diagnosis.stacks import is_ours, is_own, line, short
+
+_MANAGER = contextlib._GeneratorContextManager  # noqa: SLF001
+MAKE = _MANAGER.__init__.__code__  # the same for asynchronous ones
+ENTER = contextlib._AsyncGeneratorContextManager.__aenter__.__code__  # noqa: SLF001
+ENTER_PLAIN = _MANAGER.__enter__.__code__
 
 
 def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:
     """Yield those of which no code ran, and those that cannot be called."""
-    for each in {(each.name, not each.receiver): each for each in found}.values():
+    for each in {(each.name, each.place): each for each in found}.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}
         if not each.code:
             kind = type(each.value).__name__
             wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
             yield fact(wrong, name=each.name, type=kind, **parts)
         elif each.code not in ran and not _ran_otherwise(each.code, ran):
-            yield fact(each.kind, **parts)
+            named = {"name": each.name} if each.kind == given.LATE else {}
+            yield fact(each.kind, **named, **parts)
 
 
 def _ran_otherwise(code: CodeType, ran: Collection[CodeType]) -> bool:
@@ -63,10 +72,57 @@ class Ran:
         self.codes = set[CodeType]()
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
+        self.giving = set[int]()  # the IDs of code whose calls may give something to a framework
+        self.given: list[Given] = []
+        self.made: dict[int, tuple[weakref.ref[Any], Place]] = {}  # and not entered, by their IDs
+        self.gone: list[tuple[weakref.ref[Any], Place]] = []
+
+    def note(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
+        """Note what a profile function is told."""
+        code = frame.f_code
+        if event == "call":
+            if code not in self.codes and _runs(frame):
+                self.codes.add(code)
+                if given.parameters(code):
+                    self.giving.add(id(code))
+            if id(code) in self.giving:
+                self.given += given.note(frame)
+            elif code is MAKE:
+                self.make(frame)
+            elif code is ENTER_PLAIN:
+                self.entered(frame.f_locals["self"])
+        if code is ENTER:
+            self.enter(frame, event, value)
+
+    def make(self, frame: FrameType) -> None:
+        """Note that a context manager is made in an author's line."""
+        maker = frame.f_back.f_back if frame.f_back else None  # of the function that is decorated
+        if maker and is_own(maker.f_code.co_filename):
+            variables = frame.f_locals
+            name = f"{short(variables['func'].__qualname__)}()"
+            where = Place.at(name, maker.f_code.co_filename, maker.f_lineno)
+            manager = variables["self"]
+            before = self.made.get(id(manager))
+            if before:  # an ID is that of another object once its object has gone
+                self.gone.append(before)
+            self.made[id(manager)] = (weakref.ref(manager), where)
+
+    def entered(self, manager: Any) -> None:
+        """Note that a context manager is entered."""
+        known = self.made.get(id(manager))
+        if known and known[0]() is manager:
+            del self.made[id(manager)]
+
+    def unentered(self) -> Iterator[Fact]:
+        """Yield the context managers that were made and have gone without being entered."""
+        for manager, where in [*self.gone, *self.made.values()]:
+            if manager() is None:
+                yield fact("made-only", place=where.fact())
 
     def enter(self, frame: FrameType, event: str, value: object) -> None:
         """Note that a context manager is entered, unless it only goes on, and what it yields."""
         manager = frame.f_locals["self"]
+        self.entered(manager)
         if event == "return":
             self.values.append((manager, value))
         elif (given := getattr(manager, "args", None)) is not None:
@@ -80,7 +136,7 @@ class Ran:
 
     def twice(self, found: Collection[Registered]) -> Iterator[Fact]:
         """Yield the lifespans that were entered once more while they were open."""
-        known = {each.code: each for each in found if each.receiver}
+        known = {each.code: each for each in found}
         for code in dict.fromkeys(each.code for each in self.entrances if each.again):
             if each := known.get(code):
                 yield fact("entered-twice", place=each.place.fact())
@@ -125,14 +181,15 @@ def _runs(frame: FrameType) -> bool:
 @contextmanager
 def running(ran: Ran) -> Iterator[None]:
     """Note the code that runs meanwhile."""
-    before, codes, enter = sys.getprofile(), cast("Any", ran.codes), cast("Any", ran.enter)
-    # a lambda: coverage cannot trace the lines of a profile function
-    note: Any = lambda frame, event, value: (  # noqa: E731
-        (event == "call" and frame.f_code not in codes and _runs(frame) and codes.add(frame.f_code))
-        or (frame.f_code is ENTER and enter(frame, event, value))
-    )
-    sys.setprofile(note)
-    threading.setprofile(note)
+    before = sys.getprofile()
+
+    # coverage cannot trace the lines of a profile function, nor what it calls
+    def profile(frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
+        with guard.keeping():
+            ran.note(frame, event, value)
+
+    sys.setprofile(profile)
+    threading.setprofile(profile)
     try:
         yield
     finally:

@@ -30,7 +30,7 @@ from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
-from lifespec.diagnosis import author, cut_off, entered, leftovers, registered
+from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
@@ -121,7 +121,7 @@ def main(number: int) -> None:
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            registered.remember(job.find())
+            given.remember(job.find)
         except NotFound as error:
             why = error.fact
     connection.send(why)
@@ -158,7 +158,7 @@ def play_all(
 
     Ends all that runs when the parent has gone.
     """
-    registered.remember(job.find())
+    given.remember(job.find)
     waiting, running = deque(names), list[_Process]()
     try:
         while waiting or running:
@@ -294,15 +294,23 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
 def _play(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
-    with leftovers.noting_starts():  # where it was not imported before this process was made
+    with leftovers.noting_starts(), given.noting():  # where this process imports it
         subject = job.find()
     imported = {*threading.enumerate()}
-    found, ran = registered.find(subject) if looks else [], entered.Ran()
+    found, routers = given.find(subject) if looks else ([], [])
+    ran, late = entered.Ran(), list[given.Registered]()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_warnings(logged), leftovers.noting_starts():
         if looks:
             passing = cut_off.Passing(Call.called.__code__)
-            watch = watch._replace(stops=passing.begin)
+
+            def stops() -> None:
+                with guard.keeping():
+                    for router in routers:
+                        late.extend(router.added(ran.given))
+                passing.begin()
+
+            watch = watch._replace(stops=stops)
             with entered.running(ran), cut_off.noting():
                 call = _call(subject, job, case, watch)
             call.seen.facts += passing.facts(complete=call.seen.shutdown.how == "complete")
@@ -313,8 +321,11 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= seen.log[0].time]
+    late_codes = {each.code for each in late}
+    found = [*late, *(each for each in found if each.code not in late_codes)]
     seen.facts += entered.never_entered(found, ran.codes)
-    seen.facts += [*ran.twice(found), *ran.lost(found, call.provided, subject)]
+    seen.facts += [*ran.unentered(), *ran.twice(found)]
+    seen.facts += ran.lost(found, call.provided, subject)
     if case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
         seen.cost, seen.memory = sum(os.times()[:2]), own_memory()
     if job.role == "application":

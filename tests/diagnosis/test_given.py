@@ -1,0 +1,256 @@
+"""What an author gives to a framework is noted as it is given, however the source spells it."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager
+from importlib import import_module, invalidate_caches
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import Mount, Router
+
+from apart import checked_program
+from lifespec.diagnosis import entered, given
+
+Found = Callable[[str], dict[str, given.Registered]]
+
+LIBRARY = """\
+class App:
+    lifespan_context = None
+    def __init__(self, **options):
+        self.set(**options)
+    def set(self, lifespan=None, on_startup=(), plugins=(), title=""): ...
+    def add_event_handler(self, name, func): ...
+    def on_event(self, name):
+        def decorator(func):
+            self.add_event_handler(name, func)
+            return func
+        return decorator
+    def before_serving(self, func):
+        return func
+
+class Made:
+    def __init__(self, lifespan=None, on_startup=(), plugins=()): ...
+
+def make(lifespan): ...
+"""
+PRELUDE = """\
+from contextlib import asynccontextmanager
+from functools import partial
+from library_of_test import App, Made, make
+
+app = App()
+
+@asynccontextmanager
+async def first(app):
+    yield
+
+async def second(): ...
+
+class Plugin:
+    async def __aenter__(self): ...
+
+class Caller:
+    def __call__(self, app): ...
+
+caller, number, plugin = Caller(), 7, Plugin()
+
+"""
+
+
+@pytest.fixture
+def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
+    """Write and import a module; return what it gives, by name."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "library_of_test.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(given, "_known", [(object(), [], [])])  # of another subject
+    monkeypatch.chdir(tmp_path)
+
+    def find(source: str) -> dict[str, given.Registered]:
+        (tmp_path / "shop_of_test.py").write_text(PRELUDE + source)
+        sys.modules.pop("shop_of_test", None)
+        invalidate_caches()
+        given.noted.clear()
+        with given.noting():
+            module = import_module("shop_of_test")
+        registered, _routers = given.find(vars(module)["app"])
+        return {each.name: each for each in registered}
+
+    yield find
+    given.noted.clear()
+    for name in "shop_of_test", "library_of_test":
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "receiver"),
+    [
+        ("Made(lifespan=first)", "first", "Made"),
+        ("Made(first)", "first", "Made"),
+        ("Made(**{'on_startup': [second, first]})", "second", "Made"),
+        ("partial(Made, plugins=[plugin])()", "plugin", "Made"),
+        ("Made(lifespan=caller)", "caller", "Made"),
+        ("Made(lifespan=Caller())", "Caller", "Made"),
+        ("Made(lifespan=number)", "number", "Made"),
+        ("Made(lifespan=partial(first))", "partial", "Made"),
+        ("make(first)", "first", "make"),
+        ("class Own(Made):\n    def __init__(self):\n        super().__init__(first)\nOwn()",
+         "first", "Own"),
+        ("app.add_event_handler('startup', second)", "second", "app.add_event_handler"),
+        ("@app.on_event('startup')\nasync def third(): ...", "third", "app.on_event"),
+        ("@app.before_serving\nasync def third(): ...", "third", "app.before_serving"),
+    ],
+)  # fmt: skip
+def test_what_is_given_is_found(found: Found, source: str, name: str, receiver: str) -> None:
+    each = found(source)[name]
+    assert each.receiver == receiver
+    assert each.place.line > 1
+    assert each.code or name == "number"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Made(lifespan=None)",
+        "Made(plugins=[number])",
+        "app.set(title=first)",
+        "App(lifespan=first)",
+    ],
+)
+def test_what_no_author_gives_as_a_lifespan_is_left_alone(found: Found, source: str) -> None:
+    assert found(source) == {}
+
+
+def test_who_has_a_profile_function_keeps_it(found: Found) -> None:
+    if sys.version_info >= (3, 12):
+        pytest.skip("calls are noted beside a profile function")
+
+    def profile(*_: object) -> None: ...
+
+    sys.setprofile(profile)
+    try:
+        assert found("Made(lifespan=first)") == {}
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(None)
+
+
+def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None:
+    registered = [*found("Made(lifespan=first)\nMade(lifespan=number)").values()]
+    kinds = {each.kind: each.parts for each in entered.never_entered(registered, set())}
+    assert kinds["never-ran"]["receiver"] == "Made"
+    assert kinds["given-no-lifespan"]["type"] == "int"
+    ran = {each.code for each in registered if each.code}
+    [told] = entered.never_entered(registered, ran)
+    assert told.kind == "given-no-lifespan"
+
+
+@pytest.mark.parametrize("holds", [False, True])
+def test_one_elsewhere_counts_if_the_subject_holds_it(found: Found, *, holds: bool) -> None:
+    assert "second" in found("other = Made(on_startup=[second])")
+    subject = [vars(sys.modules["shop_of_test"])["other"]] if holds else []
+    names = [each.name for each in given.find(subject)[0] if each.place.file == "shop_of_test.py"]
+    assert ("second" in names) is holds
+
+
+def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path) -> None:
+    folder = tmp_path / "site-packages" / "mcp"
+    folder.mkdir(parents=True)
+    (folder / "server.py").write_text("async def run(app):\n    go()\n    yield\ndef go(): ...\n")
+    namespace: dict[str, Any] = {}
+    exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
+    router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
+
+    def of_mcp(subject: object) -> list[given.Registered]:
+        return [each for each in given.find(subject)[0] if each.name == "mcp"]
+
+    [registered] = of_mcp([router, default])
+    assert registered.place[:3] == ("run", "mcp/server.py", 1)
+    assert [each.kind for each in entered.never_entered([registered], set())] == ["never-ran"]
+    assert [*entered.never_entered([registered], {namespace["go"].__code__})] == []
+    assert of_mcp(default) == []
+    with given.noting():
+        mount = Mount("/tools", app={"wrapped": router})
+    [registered] = of_mcp([mount])
+    assert registered.kind == "never-ran-mounted"
+    assert (registered.place.function, registered.receiver) == ("Mount", "mcp")
+    given.noted.clear()
+    assert of_mcp([mount])[0].receiver == "Router of mcp"  # no line of an author mounts it
+
+
+# ---- six spellings in three wrappers -----------------------------------------------------------
+
+SPELLINGS = {
+    "keyword": "inner = FastAPI(lifespan=life)",
+    "options": "OPTIONS = {'lifespan': life, 'title': 'shop'}\ninner = FastAPI(**OPTIONS)",
+    "factory": """
+def make():
+    @asynccontextmanager
+    async def open_pool(app):
+        yield
+    return FastAPI(lifespan=open_pool)
+inner = make()""",
+    "method": """
+class Shop:
+    @asynccontextmanager
+    async def open_pool(self, app):
+        yield
+    def make(self):
+        return FastAPI(lifespan=self.open_pool)
+inner = Shop().make()""",
+    "partial": "inner = partial(FastAPI, lifespan=life)()",
+    "subclass": """
+class Api(FastAPI):
+    def __init__(self):
+        super().__init__(lifespan=life)
+inner = Api()""",
+}
+WRAPPERS = {
+    "class": """
+class Wrap:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            return await answers(scope, receive, send)
+        await self.app(scope, receive, send)
+app = Wrap(inner)""",
+    "function": """
+def wrap(app):
+    async def wrapped(scope, receive, send):
+        if scope["type"] == "lifespan":
+            return await answers(scope, receive, send)
+        await app(scope, receive, send)
+    return wrapped
+app = wrap(inner)""",
+    "mount": "app = Starlette(routes=[Mount('/inner', inner)])",
+}
+HEAD = """\
+from contextlib import asynccontextmanager
+from functools import partial
+from fastapi import FastAPI
+from scripted import SHUTDOWN, STARTED, STARTUP, STOPPED, says
+from starlette.applications import Starlette
+from starlette.routing import Mount
+answers = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
+@asynccontextmanager
+async def life(app):
+    yield
+"""
+
+
+@pytest.mark.parametrize(("spelling", "wrapper"), [*product(SPELLINGS, WRAPPERS)])
+def test_a_lifespan_that_never_ran_is_told_in_each_spelling(
+    spelling: str, wrapper: str, tmp_path: Path
+) -> None:
+    source = "\n".join([HEAD, SPELLINGS[spelling], WRAPPERS[wrapper]])
+    for notes in (True, False):  # and from what the application holds, as for `check_app(app)`
+        report = checked_program(tmp_path, source, notes=notes, only=["start-and-stop"])
+        [told] = [each.fact for each in report.rows if each.fact.kind == "never-ran"]
+        assert told.parts["place"].parts["file"] == "shop.py"
+        assert told.parts["receiver"] in ({"FastAPI", "Api"} if notes else {"APIRouter"})
