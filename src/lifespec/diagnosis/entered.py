@@ -72,7 +72,9 @@ class Ran:
         self.codes = set[CodeType]()
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
-        self.giving = set[int]()  # the IDs of code whose calls may give something to a framework
+        self.watched = {
+            id(each) for each in (MAKE, ENTER, ENTER_PLAIN)
+        }  # and what takes a lifespan
         self.given: list[Given] = []
         self.made: dict[int, tuple[weakref.ref[Any], Place]] = {}  # and not entered, by their IDs
         self.gone: list[tuple[weakref.ref[Any], Place]] = []
@@ -80,19 +82,18 @@ class Ran:
     def note(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note what a profile function is told."""
         code = frame.f_code
-        if event == "call":
-            if code not in self.codes and _runs(frame):
-                self.codes.add(code)
-                if given.parameters(code):
-                    self.giving.add(id(code))
-            if id(code) in self.giving:
-                self.given += given.note(frame)
-            elif code is MAKE:
-                self.make(frame)
-            elif code is ENTER_PLAIN:
-                self.entered(frame.f_locals["self"])
+        if event == "call" and code not in self.codes and _runs(frame):
+            self.codes.add(code)
+            if given.parameters(code):
+                self.watched.add(id(code))
         if code is ENTER:
             self.enter(frame, event, value)
+        elif event == "call" and code is MAKE:
+            self.make(frame)
+        elif event == "call" and code is ENTER_PLAIN:
+            self.entered(frame.f_locals["self"])
+        elif event == "call" and id(code) in self.watched:
+            self.given += given.note(frame)
 
     def make(self, frame: FrameType) -> None:
         """Note that a context manager is made in an author's line."""
@@ -185,8 +186,10 @@ def running(ran: Ran) -> Iterator[None]:
 
     # coverage cannot trace the lines of a profile function, nor what it calls
     def profile(frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
-        with guard.keeping():
-            ran.note(frame, event, value)
+        code = frame.f_code
+        if id(code) in ran.watched or (event == "call" and code not in ran.codes):
+            with guard.keeping():
+                ran.note(frame, event, value)
 
     sys.setprofile(profile)
     threading.setprofile(profile)

@@ -229,7 +229,9 @@ def _profiling() -> Iterator[None]:
 
     def profile(frame: FrameType, event: str, _: object) -> None:  # pragma: no cover
         if event == "call":
-            _note(frame)
+            known = _parameters.get(id(frame.f_code))
+            if known is None or known[1]:
+                _note(frame)
 
     def exec_module(loader: SourceFileLoader, module: ModuleType) -> None:  # pragma: no cover
         before = sys.getprofile()
