@@ -1,17 +1,20 @@
 """What is said of what was seen, where no small application shows it."""
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from lifespec.conformance.app import rows
+from lifespec.conformance.app.answers import SendRefused
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Answer, Observation
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Expectation
 from lifespec.conformance.log import Line, Log
 from lifespec.diagnosis import advice
-from lifespec.diagnosis.fact import Error, Place, fact
+from lifespec.diagnosis.author import described
+from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
 from lifespec.words import Words
 
@@ -19,7 +22,7 @@ RECEIVED = Line(0.0, "received", "lifespan.startup")
 REFUSED = Line(1.0, "refused", "1", why=fact("no-event", value="1"))
 REQUEST = Line(2.0, "called", "http", call=1)
 STOPS = Line(2.0, "offered", "lifespan.shutdown")
-KEY_ERROR = Error("KeyError", "'pool'", None, ("KeyError",), "'pool'")
+KEY_ERROR = described(KeyError("pool"))
 TASK = fact("task", name="`work`", place="shop.py:1")
 LEFT = [fact("task-left", name=name) for name in ("`poll`", "`poll`", "`send`", TASK)]
 UNRUN = [fact("never-ran", receiver="App", place=str(number)) for number in range(5)]
@@ -30,7 +33,7 @@ RECORDS = [
     Logged("ERROR", "shop", "no page", 3.0),
 ]
 MODULE = fact("given-module", name="x", type="module", receiver="App", place="y")
-NOT_CALLABLE = Error("TypeError", "x", None, ("TypeError",), "'module' object is not callable")
+NOT_CALLABLE = described(TypeError("'module' object is not callable"))
 
 
 def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Observation:
@@ -79,7 +82,7 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
         (saw("complete", "hung", STOPS, awaited="shutdown", activity="late"), "stops",
          ["no: not within 30 s (--timeout); its answer came later"]),
         (saw("complete", "raised", REFUSED,
-              error=Error("SendRefused", "x", None, ("SendRefused",), "x")), "stops",
+              error=described(SendRefused(Fact("x")))), "stops",
          ["no: the suite refused what it sent: 1 is no event"]),
         (saw("failed", caught=NOT_CALLABLE, facts=[MODULE]), "change",
          ["x, which App was given as its lifespan, is a module: import the function from it. (y)"]),
@@ -95,7 +98,7 @@ def test_a_lifespan_that_ran_while_it_served_or_had_no_time_to_run_is_not_named(
 
 
 def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
-    error = Error("TypeError", "x", None, (), "takes 0 positional arguments but 1 was given")
+    error = described(TypeError("takes 0 positional arguments but 1 was given"))
     seen = saw("failed", caught=error, facts=UNRUN[:1])
     assert row_says(seen, "never ran") == ["0: it was given to App, and nothing ran it"]
     assert "takes one argument" in " ".join(row_says(seen, "change"))
@@ -105,12 +108,12 @@ def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
 
 def test_who_lacks_a_package_is_advised_to_install_it() -> None:
     """Every other advice is tried by the programs of causes."""
-    error = Error("ModuleNotFoundError", "x", None, ("ModuleNotFoundError",), "x")
+    error = described(ModuleNotFoundError("x"))
     assert "Install the package" in " ".join(row_says(saw("failed", caught=error), "change"))
 
 
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
-    error = Error("KeyError", "x", None, ("KeyError", "CancelledError"), "x")
+    error = described(BaseExceptionGroup("two", [KeyError("x"), asyncio.CancelledError()]))
     assert advice.on_error(error) is None
     assert row_says(saw("failed", caught=error), "change") == []
 

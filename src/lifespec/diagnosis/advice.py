@@ -4,62 +4,107 @@ Each row was tried: tests/conformance/causes.py has a program with the fault, an
 which it has none.
 """
 
+import errno
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Error, Fact
+from lifespec.diagnosis.stacks import Raised
 
 
 class Row(NamedTuple):
     """What to change where one of these was found: a kind of fact, or whose application it is.
 
-    With `where`, only in that phase or on that server.  With `words`, only for an exception whose
-    text has one of them, or that is of a class of such a name.  `own` says whether a line of the
-    author's has to have raised it.
+    With `where`, only in that phase or on that server.  With `classes`, only for an exception that
+    is of one of these, by whole names; with `says` its text has one of these, with `numbers` its
+    `errno` is one of these.  `own` says whether a line of the author's has to have raised it.
     """
 
     found: Collection[str]
     change: str
-    words: Collection[str] = ()
+    classes: Collection[str] = ()
+    says: Collection[str] = ()
+    numbers: Collection[int] = ()
     own: bool | None = None
     where: str = ""
 
 
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
-MISSES = [f"KeyError: '{each}'" for each in KEYS]
+MISSES = [repr(key) for key in KEYS]
 DOING = ("doing-running", "doing-late", "doing-not-received")
+CANCELLED = "asyncio.exceptions.CancelledError"
+ATTRIBUTE, KEY, RUNTIME = "builtins.AttributeError", "builtins.KeyError", "builtins.RuntimeError"
+OS, TYPE, VALUE = "builtins.OSError", "builtins.TypeError", "builtins.ValueError"
 MANAGER = "asynchronous context manager protocol"
+NO_MANAGER = (MANAGER, "attribute '__aenter__'", "is not an async")
+OTHER_LOOP = ("different loop", "different event loop", "loop is closed")
+# a text of its own class, as the classes say more than that nobody answers
+UNREACHABLE = (
+    "Connection refused", "Name or service not known", "could not translate host name",
+    "failed to resolve host", "timeout expired", "Can't connect to MySQL server",
+)  # fmt: skip
+DRIVERS = (
+    "psycopg.OperationalError", "psycopg2.OperationalError", "pymysql.err.OperationalError",
+    "MySQLdb.OperationalError",
+)  # fmt: skip
+SERVICES = (
+    "socket.gaierror", "httpx.ConnectError", "httpx.ConnectTimeout", "httpcore.ConnectError",
+    "redis.exceptions.ConnectionError", "redis.exceptions.TimeoutError",
+    "valkey.exceptions.ConnectionError", "pymongo.errors.ServerSelectionTimeoutError",
+    "kafka.errors.NoBrokersAvailable", "kafka.errors.KafkaConnectionError",
+    "aiokafka.errors.KafkaConnectionError", "aiormq.exceptions.AMQPConnectionError",
+    "pika.exceptions.AMQPConnectionError", "nats.errors.NoServersError",
+    "elastic_transport.ConnectionError", "psycopg.errors.ConnectionTimeout",
+)  # fmt: skip
+REFUSED = (
+    errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT,
+)  # fmt: skip
+HOOKS = ("argument 'on_startup'", "argument 'on_shutdown'")
+NO_HOOKS = ("attribute 'on_event'", "attribute 'add_event_handler'")
 # for each exception the first row that fits, and for each fact the first one
 ROWS = (
     # a framework cannot use the lifespan that it was given
-    Row((), "advise-no-call", [f"'function' object does not support the {MANAGER}"], own=False),
-    Row((), "advise-decorator", [MANAGER, "attribute '__aenter__'", "is not an async"], own=False),
-    Row((), "advise-one-argument", ["takes 0 positional arguments but 1 was given"], own=False),
-    Row((), "advise-no-lifespan", ["can only handle ASGI/HTTP connections"], own=False),
-    Row((), "advise-no-lifespan", ["No application configured for scope type"], own=False),
-    Row((), "advise-mapping", ["dictionary update sequence", "object is not iterable"], own=False),
+    Row(
+        (),
+        "advise-no-call",
+        [TYPE],
+        [f"'function' object does not support the {MANAGER}"],
+        own=False,
+    ),
+    Row((), "advise-decorator", [TYPE, ATTRIBUTE], NO_MANAGER, own=False),
+    Row(
+        (),
+        "advise-one-argument",
+        [TYPE],
+        ["takes 0 positional arguments but 1 was given"],
+        own=False,
+    ),
+    Row((), "advise-no-lifespan", [VALUE], ["can only handle ASGI/HTTP connections"], own=False),
+    Row((), "advise-no-lifespan", [VALUE], ["No application configured for scope type"], own=False),
+    Row((), "advise-mapping", [VALUE], ["dictionary update sequence"], own=False),
+    Row((), "advise-mapping", [TYPE], ["object is not iterable"], own=False),
     # an exception of the author's code
-    Row((), "advise-cancel-scope", ["to exit cancel scope", "to exit a cancel scope"]),
-    Row((), "advise-other-loop", ["different loop", "different event loop", "loop is closed"]),
-    Row((), "advise-no-loop", ["no running event loop"]),
-    Row((), "advise-await", ["cannot be called from a running event loop"]),
-    Row((), "advise-await", ["event loop is already running"]),
-    Row((), "advise-middleware-late", ["Cannot add middleware after"]),
-    Row((), "advise-yield-once", ["didn't yield", "didn't stop"]),
-    Row((), "advise-port", ["ddress already in use"]),
-    Row((), "advise-service", ["Connect call failed", "Connection refused", "ConnectionError"]),
-    Row((), "advise-service", ["Name or service not known", "gaierror", "ConnectError"]),
-    Row((), "advise-service", ["TimeoutError", "OperationalError", "ServerSelectionTimeout"]),
-    Row((), "advise-service", ["NoBrokersAvailable", "KafkaConnection"]),
-    Row((), "advise-cancelled", ["CancelledError"]),
-    Row((), "advise-missing-module", ["ModuleNotFoundError"]),
-    Row((), "advise-hooks-gone", ["argument 'on_startup'", "argument 'on_shutdown'"]),
-    Row((), "advise-hooks-gone", ["attribute 'on_event'", "attribute 'add_event_handler'"]),
-    Row((), "advise-depends", ["'Depends' object"]),
+    Row((), "advise-cancel-scope", [RUNTIME], ["to exit cancel scope", "to exit a cancel scope"]),
+    Row((), "advise-other-loop", [RUNTIME], OTHER_LOOP),
+    Row((), "advise-no-loop", [RUNTIME], ["no running event loop"]),
+    Row((), "advise-await", [RUNTIME], ["cannot be called from a running event loop"]),
+    Row((), "advise-await", [RUNTIME], ["event loop is already running"]),
+    Row((), "advise-middleware-late", [RUNTIME], ["Cannot add middleware after"]),
+    Row((), "advise-yield-once", [RUNTIME], ["didn't yield", "didn't stop"]),
+    Row((), "advise-port", [OS], numbers=[errno.EADDRINUSE]),
+    Row((), "advise-service", SERVICES),
+    Row((), "advise-service", [OS], numbers=REFUSED),
+    Row((), "advise-service", [OS], ["Connect call failed"]),  # several addresses have no number
+    Row((), "advise-service", DRIVERS, UNREACHABLE),
+    Row((), "advise-cancelled", [CANCELLED]),
+    Row((), "advise-missing-module", ["builtins.ModuleNotFoundError"]),
+    Row((), "advise-hooks-gone", [TYPE], HOOKS),
+    Row((), "advise-hooks-gone", [ATTRIBUTE], NO_HOOKS),
+    Row((), "advise-depends", [TYPE, ATTRIBUTE], ["'Depends' object"]),
     # how the application answers, or what it does instead
-    Row(["inner"], "advise-scope", MISSES),
+    Row(["inner"], "advise-scope", [KEY], MISSES),
     Row(["inner"], "advise-any-scope"),
-    Row(["raised-on-scope", "watch-unsupported"], "advise-scope", MISSES, own=True),
+    Row(["raised-on-scope", "watch-unsupported"], "advise-scope", [KEY], MISSES, own=True),
     Row(["raised-on-scope", "watch-unsupported"], "advise-any-scope", own=True),
     Row(["raised-on-scope", "returned-on-scope"], "advise-find-lifespan"),
     Row(["watch-unsupported"], "advise-no-lifespan"),
@@ -102,13 +147,25 @@ def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
 
 
 def fits(row: Row, error: Error | None) -> bool:
-    """Tell whether an exception is one that a row is about."""
+    """Tell whether an exception, or one that it came from, is one that a row is about."""
     if not error:
-        return not row.words and row.own is None
-    kinds = [each for each in error.kinds if each != "CancelledError"]  # a group's, of its tasks
-    text = "\n".join((f"{error.type}: {error.text}", *kinds, error.texts))
-    is_named = not row.words or any(each in text for each in row.words)
-    return is_named and row.own in (None, bool(error.place))
+        return not row.classes and row.own is None
+    if row.own not in (None, bool(error.place)):
+        return False
+    if not row.classes:
+        return True
+    # a group has the cancellations of its tasks, too: only the first counts
+    later = [each for each in error.chain[1:] if CANCELLED not in each.classes]
+    return any(_is_about(row, each) for each in [*error.chain[:1], *later])
+
+
+def _is_about(row: Row, raised: Raised) -> bool:
+    """Tell whether an exception is of a row's classes, and says what the row wants."""
+    if set(row.classes).isdisjoint(raised.classes):
+        return False
+    if row.numbers and raised.errno not in row.numbers:
+        return False
+    return not row.says or any(each in raised.text for each in row.says)
 
 
 def is_misshapen(error: Error) -> bool:

@@ -21,6 +21,7 @@ from lifespec.diagnosis.stacks import (
     line,
     of_error,
     origin,
+    raised,
     serve,
     text_of,
 )
@@ -97,8 +98,6 @@ def described(error: BaseException) -> Error:
     found = (place(filter(None, [origin(each)])) for each in errors)
     first = errors[0]
     text = " ".join(text_of(first).split())
-    kinds = tuple(dict.fromkeys(kind.__name__ for each in errors for kind in type(each).__mro__))
-    texts = "\n".join(map(text_of, errors))
     files = [each.file for each in of_error(first)]
     at, file = next(filter(None, found), None), files[-1] if files else ""
-    return Error(type(first).__name__, text, at, kinds, texts, file)
+    return Error(type(first).__name__, text, at, tuple(map(raised, errors)), file)

@@ -6,6 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from lifespec.diagnosis.stacks import Raised
+
 
 class Fact(NamedTuple):
     """An observation: the kind of a sentence, and the parts that stand in that sentence.
@@ -68,16 +70,18 @@ class Place(NamedTuple):
 class Error(NamedTuple):
     """An exception as data: of a group the first; the place is in its author's own code.
 
-    `kinds` are the names of its classes and those of the exceptions that it came from, `texts` the
-    texts of all these, and `file` is where it was raised.
+    `chain` is this one and those that it came from, and `file` is where it was raised.
     """
 
     type: str
     text: str
     place: Place | None
-    kinds: tuple[str, ...] = ()
-    texts: str = ""
+    chain: tuple[Raised, ...] = ()
     file: str = ""
+
+    def of(self, *classes: str) -> list[Raised]:
+        """Return those of the chain that are of one of these classes, by their whole names."""
+        return [each for each in self.chain if not set(classes).isdisjoint(each.classes)]
 
     def fact(self) -> Fact:
         """Return the exception as part of a sentence."""

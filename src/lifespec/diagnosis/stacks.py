@@ -42,6 +42,8 @@ OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
 served: list[str] = []
 
 Line = namedtuple("Line", ("file", "line", "function"))  # of code, that a call has come to
+# an exception: the whole names of its class and of those that it inherits from, the own one first
+Raised = namedtuple("Raised", ("classes", "text", "errno"))
 
 
 def line(frame: Any, number: int = 0) -> Line:
@@ -326,6 +328,13 @@ def origin(error: Any, *, cancelled: bool = False) -> Line | None:
         return None
     was_awaited = type(error).__name__ == "CancelledError" and not cancelled
     return own[0] if was_awaited else own[-1]
+
+
+def raised(error: Any) -> Raised:
+    """Return what an exception is: its classes by their whole names, its text, its number."""
+    classes = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
+    number = error.errno if isinstance(error, OSError) else None
+    return Raised(tuple(classes), text_of(error), number if isinstance(number, int) else None)
 
 
 def text_of(error: Any) -> str:

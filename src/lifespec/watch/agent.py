@@ -263,7 +263,8 @@ class Agent:
         found = (stacks.origin(each, cancelled=cancelled) for each in errors)
         lines = [[*line, True] for line in found if line][:1]
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
-        return {"type": kind, "text": text, "lines": lines, "outside": cancelled}
+        chain = [[*stacks.raised(each)] for each in errors[:MOST]]
+        return {"type": kind, "text": text, "lines": lines, "outside": cancelled, "chain": chain}
 
 
 def importing(frames: list[Any]) -> str:

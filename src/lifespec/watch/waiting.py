@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.stacks import Raised
 from lifespec.watch.watched import Process, was_cancelled
 
 LINES, REQUESTS = 4, 5  # that are shown
@@ -59,7 +60,8 @@ def error(found: Mapping[str, Any] | None, text: str = "") -> Fact:
 
 
 def _error(found: Mapping[str, Any]) -> Error:
-    return Error(found["type"], found["text"], at(found["lines"]), texts=found["text"])
+    chain = tuple(Raised(*each) for each in found.get("chain", ()))
+    return Error(found["type"], found["text"], at(found["lines"]), chain)
 
 
 def handler(process: Process, signal: str) -> Fact | None:

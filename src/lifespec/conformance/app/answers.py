@@ -23,6 +23,9 @@ class SendRefused(Told):
     """The server of the suite refused what the application sent; `fact` says why."""
 
 
+REFUSED = f"{SendRefused.__module__}.{SendRefused.__qualname__}"
+
+
 class Answers:
     """The state of a message sequence, and what was answered."""
 

@@ -106,6 +106,8 @@ Loop = Asyncio | Trio
 
 def needs_trio(error: Error) -> bool:
     """Tell whether an exception says that trio was called outside of its event loop."""
-    misses = "ModuleNotFoundError" in error.kinds and "No module named 'trio'" in error.texts
-    outside = error.type in ("AttributeError", "RuntimeError")
-    return misses or (outside and "/trio/_core/" in error.file.replace("\\", "/"))
+    misses = error.of("builtins.ModuleNotFoundError")
+    if any(each.text == "No module named 'trio'" for each in misses):
+        return True
+    is_outside = error.of("builtins.AttributeError", "builtins.RuntimeError")[:1]
+    return bool(is_outside) and "/trio/_core/" in error.file.replace("\\", "/")

@@ -96,7 +96,7 @@ def play(
         raise NotFound(fact("middleware-returned", value=short_repr(app)))
     call = play_case(app, case, spec, limit, loop, watch, inner.log)
     for raised in call.seen.errors:  # it wanted something else than an application
-        if f"'{Probe.__name__}' object" in raised.texts:
+        if any(f"'{Probe.__name__}' object" in each.text for each in raised.chain):
             raise NotFound(fact("no-middleware", error=raised.fact()))
     inner.end()
     return call

@@ -13,7 +13,7 @@ from itertools import groupby, islice
 from typing import Any
 
 from lifespec import validate
-from lifespec.conformance.app.answers import Answers, NoApplication, SendRefused
+from lifespec.conformance.app.answers import REFUSED, Answers, NoApplication, SendRefused
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.app.observation import LONG, Observation, Watch, parts_of, plain
 from lifespec.conformance.app.request import Request
@@ -305,7 +305,7 @@ class Call(Answers):
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":
-            is_drawn = seen.error and SendRefused.__name__ in seen.error.kinds  # as the refusal
+            is_drawn = seen.error and seen.error.of(REFUSED)  # as the refusal
             text = seen.error.text if seen.error and not is_drawn else ""
             name = type(error).__name__
             self.note("raised", "", text, error=name, ids=dict(parts_of(error)))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from lifespec.conformance.app.answers import SendRefused
+from lifespec.conformance.app.answers import REFUSED
 from lifespec.conformance.app.observation import LONG, Answer, Observation
 from lifespec.conformance.finding import Row
 from lifespec.diagnosis import advice
@@ -33,7 +33,7 @@ MOST = 3  # lines of a stack, lifespans that never ran
 
 def answers(seen: Observation) -> tuple[Answer, Answer]:
     """Return how an application answers startup, and how it answers shutdown."""
-    caught = any(SendRefused.__name__ in each.kinds for each in seen.errors)
+    caught = any(each.of(REFUSED) for each in seen.errors)
     if seen.refused and (caught or seen.startup.how in ENDED):
         if seen.startup.how in (*ENDED, "failed"):
             return Answer("refused", "startup"), Answer()
@@ -156,7 +156,8 @@ def _failure(seen: Observation) -> Fact:
     error = seen.caught or (seen.error if seen.ended == "raised" else None)
     if not error:
         return fact("text", text=line) if line else Fact("no-message")
-    known = not line or line in error.texts or error.text in seen.message or error.type in line
+    texts = "\n".join(each.text for each in error.chain)
+    known = not line or line in texts or error.text in seen.message or error.type in line
     return error.fact() if known else fact("message-and-error", text=line, error=error.fact())
 
 
@@ -262,9 +263,14 @@ def _changes(seen: Observation, others: Sequence[Fact], limit: float) -> Iterato
 def _advice_on_errors(seen: Observation) -> Iterator[Fact]:
     """Yield advice by the kind of exception."""
     wrong = seen.known("given-")
-    if wrong and any("callable" in each.texts for each in seen.errors):
+    if wrong and any(_is_uncallable(each) for each in seen.errors):
         return iter(wrong)
     return islice(_known(*map(advice.on_error, seen.errors)), 1)
+
+
+def _is_uncallable(error: Error) -> bool:
+    """Tell whether an exception says that something cannot be called."""
+    return any("object is not callable" in each.text for each in error.of("builtins.TypeError"))
 
 
 def _known(*found: Fact | None) -> Iterator[Fact]:
