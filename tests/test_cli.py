@@ -219,9 +219,11 @@ def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
     assert checks.pop() == given | chosen
     ended("check", "middleware", "shop:same")
     assert checks.pop() == {"subject": "shop:same", "spec": "asgi 2.0", **common}
-    ended("check", "server", "--slow", "--workers=-w 2", "--", "serve", "-x", "{app}")
+    options = {"workers": "-w 2", "limit": "-g 1"}
+    more = [f"--{name}={value}" for name, value in options.items()]
+    ended("check", "server", "--slow", *more, "--", "serve", "-x", "{app}")
     given = {"subject": ["serve", "-x", "{app}"], "spec": "asgi 2.0", "slow": True}
-    assert checks.pop() == {**common, **given, "timeout": 10.0, "workers": "-w 2"}
+    assert checks.pop() == {**common, **given, "timeout": 10.0, **options}
 
 
 def test_a_report_in_files_is_english(checks: list[dict[str, Any]], tmp_path: Path) -> None:

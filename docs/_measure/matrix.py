@@ -102,6 +102,7 @@ class Subject(NamedTuple):
 
     packages: Sequence[str]
     command: str
+    limit: str = ""
     environment: str = ""
 
     def within(self, matrix: Path) -> Path:
@@ -124,7 +125,7 @@ class Subject(NamedTuple):
         """Return what the suite checks with the programs of an environment."""
         command = tuple(self.words(environment))
         if not client:
-            return Target(command, SPEC)
+            return Target(command, SPEC, limit=self.limit)
         why = {
             name: each["why"]
             for each in ROWS["reasons"]

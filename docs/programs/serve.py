@@ -132,13 +132,13 @@ class Connections:
 
     def __init__(self, app, lifespan):
         self.app, self.lifespan, self.ending = app, lifespan, False
-        self.tasks, self.idle = set(), set()
+        self.tasks, self.idle = {}, set()  # tasks with their writers
 
     def accept(self, reader, writer):
         """Start a task for a new connection."""
         task = asyncio.create_task(self.talk(reader, writer))
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        self.tasks[task] = writer
+        task.add_done_callback(self.tasks.pop)
 
     async def talk(self, reader, writer):
         """Answer the requests of one connection."""
@@ -195,7 +195,8 @@ class Connections:
         try:
             await wait_for(self.tasks, seconds)
         finally:
-            await wait_for(self.tasks, 1, cancel=True)
+            for task in await wait_for(self.tasks, 2, cancel=True):
+                self.tasks[task].transport.abort()  # before the application shuts down
 
 
 async def wait_for(tasks, seconds, *, cancel=False):

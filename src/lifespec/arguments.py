@@ -53,14 +53,17 @@ def _server(parser: argparse.ArgumentParser) -> None:
 
     says = (
         "after --, the command that starts it, with {app} for the application, {port} for the"
-        " port of 127.0.0.1, {workers} for the number of workers"
+        " port of 127.0.0.1, {workers} for the number of workers, and {folder} for a folder of each"
+        " case: they run side by side"
     )
     parser.add_argument("of", metavar="COMMAND", nargs="+", help=says)
     says = "also run the cases of 30 to 60 s"
     parser.add_argument("--slow", action="store_true", help=says)
     says = "added to COMMAND for two workers, if it has no {workers}: --workers='-w 2'"
     parser.add_argument("--workers", metavar="ARGUMENTS", default="", help=says)
-    _add_options(parser, TIMEOUT, "slow", "workers")
+    says = "added to COMMAND in the case in which its own limit for open requests expires"
+    parser.add_argument("--limit", metavar="ARGUMENTS", default="", help=says)
+    _add_options(parser, TIMEOUT, "slow", "workers", "limit")
 
 
 def _watched(parser: argparse.ArgumentParser) -> None:

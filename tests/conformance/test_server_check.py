@@ -16,6 +16,7 @@ import pytest
 
 from lifespec.conformance.cases import Case
 from lifespec.conformance.finding import Unchecked
+from lifespec.conformance.log import Log
 from lifespec.conformance.processes import until
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
@@ -25,7 +26,7 @@ from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from serving import free_port
-from sights import SERVER, line, saw
+from sights import SERVER, answered, line, saw
 
 WITHOUT = (sys.executable, "-m", "uvicorn", "{app}", "--port", "{port}", "--lifespan", "off")
 
@@ -87,8 +88,9 @@ def test_refused_arguments(options: dict[str, Any], kind: str) -> None:
 
 
 def test_slow_cases_are_named_as_left_out_if_all_others_are_played() -> None:
-    shows, workers = Shows(SERVER), Shows((*SERVER, "{workers}"))
-    assert left_out(check(shows, chosen())) == [("slow-cases", 2), ("worker-cases", 5)]
+    shows, workers = Shows(SERVER), Shows((*SERVER, "{workers}"), limit="--drain 1")
+    limit = ("limit-case", "limit-expires")
+    assert left_out(check(shows, chosen())) == [("slow-cases", 2), ("worker-cases", 7), limit]
     assert left_out(check(workers, chosen())) == [("slow-cases", 2)]
     assert left_out(check(workers, chosen(slow=True))) == []
     assert left_out(check(shows, chosen(["state"]))) == []
@@ -96,9 +98,9 @@ def test_slow_cases_are_named_as_left_out_if_all_others_are_played() -> None:
     assert {each.case for each in found.findings} == {"well-behaved"}  # it has no state
 
 
-def left_out(report: Report) -> list[tuple[str, int]]:
+def left_out(report: Report) -> list[tuple[str, object]]:
     """Return what a report says was left out."""
-    return [(row.fact.kind, row.fact.parts["count"]) for row in report.rows]
+    return [(row.fact.kind, *row.fact.parts.values()) for row in report.rows]
 
 
 @pytest.mark.parametrize(
@@ -184,6 +186,58 @@ def test_a_case_that_cannot_be_played_does_not_end_the_check() -> None:
     assert "The case interrupted could not be played: no port of 127.0.0.1 is free" in str(found)
 
 
+class Disturbed(Shows):
+    """A server that is disturbed by other cases, and not if a case runs alone."""
+
+    def play(self, case: Case, _: object) -> Observation:
+        seen = saw(case.name, "called, startup, plays a step=0, plays b step=1, plays c step=2")
+        if case.name not in PLAYED:
+            PLAYED.add(case.name)
+            return replace(seen, **DISTURBED[case.name])
+        return replace(seen, answers=answered("/"))
+
+
+PLAYED: set[str] = set()
+DISTURBED: dict[str, dict[str, Any]] = {
+    "well-behaved": {"answers": answered("/")},
+    "raises-after-startup": {"stranger": True},  # another case was called
+    "raises-on-the-scope": {"ended": 9.0, "status": 1},  # its port was in use
+    "interrupted": {"log": Log()},  # it called nobody
+    "completes-twice": {"answers": answered("/")},  # it was served
+}
+
+
+def test_a_case_that_others_may_have_disturbed_is_played_again_alone() -> None:
+    PLAYED.clear()
+    found = check(Disturbed(SERVER), chosen([*DISTURBED][1:]))
+    assert [each for each in found.findings if each.verdict == "fail"] == []
+    (row,) = found.rows
+    assert row.fact == fact(
+        "alone-otherwise", cases=("raises-after-startup", "raises-on-the-scope")
+    )
+
+
+def test_a_server_that_listens_elsewhere_cannot_be_checked() -> None:
+    class Elsewhere(Shows):
+        def play(self, case: Case, _: object) -> Observation:
+            alone = case.name == "well-behaved"
+            return replace(saw(case.name, "called", answers=answered("/")), stranger=not alone)
+
+    found = check(Elsewhere(SERVER), chosen(["state", "interrupted"]))
+    assert (found.status, found.unchecked) == (2, fact("cases-met"))
+    assert {each.kind for each in found.findings} == {"cases-met"}
+
+
+def test_a_server_that_sends_startup_twice_keeps_nothing() -> None:
+    twice = "called, startup, complete, startup, plays send step=3"
+    found = check(Shows(SERVER, sequence=twice), chosen(["well-behaved-loop", "interrupted"]))
+    text = str(found)
+    assert found.status == 2
+    assert text.splitlines()[0].endswith(" could not be judged: it sends lifespan.startup twice")
+    assert "seen    lifespan.startup came twice in 3 of 3 cases." in text
+    assert "open    startup-sent: The events were: lifespan.startup, lifespan.startup.\n" in text
+
+
 STARTED = "called, startup, sent lifespan.startup.complete, plays send step=3"
 
 
@@ -248,6 +302,15 @@ def test_a_message_sequence_is_of_the_first_lifespan_with_all_requests() -> None
         Entry(6.0, "raised", "Failure", "burst"),
     ]
     assert [*saw("well-behaved", "request").entries] == []
+
+
+def test_requests_until_one_is_answered_are_one_line() -> None:
+    polls = ", ".join(["request"] * 40)
+    called, requests, startup = saw("well-behaved", f"called, {polls}, startup").entries
+    assert (requests.type, requests.detail) == ("http /", fact("repeated", count=40))
+    assert (called.time, requests.time, startup.time) == (0.0, 1.0, 41.0)
+    two = saw("well-behaved", "called, request, request path=/look").entries
+    assert [each.type for each in two] == ["lifespan", "http /", "http /look"]
 
 
 def test_what_does_not_apply_to_a_target_is_skipped_with_its_reason() -> None:

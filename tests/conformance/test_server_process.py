@@ -33,14 +33,22 @@ def alive(pid: int) -> bool:
         return False
 
 
+def test_a_signal_reaches_each_process_of_the_group() -> None:
+    shell = ("sh", "-c", "trap '' TERM; \"$@\" & wait; wait", "sh", *SERVER)
+    with Process(shell, [["converse", None]]) as server:
+        assert until(lambda: server.client.request("/", 1.0).body, LIMIT)
+        server.send(signal.SIGTERM, to_all=True)
+        assert until(lambda: server.log().of("received", type_="lifespan.shutdown"), LIMIT)
+
+
 def test_a_server_is_started_and_stopped() -> None:
     with Process(SERVER, [["converse", None]]) as server:
         assert until(lambda: server.client.request("/", 1.0).body, LIMIT)
         assert server.client.request("/look", LIMIT).path == "/look"
         assert (server.status, server.left()) == (None, set())
-        server.signal(signal.SIGTERM)
+        server.send(signal.SIGTERM)
         assert until(lambda: server.status is not None, LIMIT)
-        server.signal(signal.SIGTERM)  # the process has ended
+        server.send(signal.SIGTERM)  # the process has ended
         kinds = [line.kind for line in server.log()]
         assert (kinds[0], kinds[-1]) == ("imported", "returned")
         assert "Serving on" in server.output

@@ -165,7 +165,8 @@ UNPLAYED = {  # edge cases that no case of the suite plays to servers, and why
 }  # fmt: skip
 UNEDGED = {  # cases for servers that are about no edge case, and why
     "requests, the port or workers, and not the message sequence": (
-        "port-in-use", "request-in-flight", "state", "state-on-a-websocket",
+        "group-stopped", "limit-expires", "port-in-use", "request-in-flight", "state",
+        "state-on-a-websocket", "two-workers-group-stopped", "two-workers-request-in-flight",
         "state-on-one-connection", "state-set-while-serving", "two-workers", "two-workers-failed",
         "two-workers-failed-with-empty-message", "two-workers-failed-without-message",
         "two-workers-shutdown-failed",

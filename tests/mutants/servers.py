@@ -339,10 +339,75 @@ MUTANTS["send-refuses-unknown"] = refusing("events-known", lambda _: None)
 MUTANTS["refusal-survived"] = refusing("events-known", dies_soon)
 
 
+# ---- what harms, though hardly a rule forbids it ------------------------------------------------
+
+VARIANTS: dict[str, Change] = {}
+
+
+def sends_again(stage: str) -> type[Lifespan]:
+    """Return a `Lifespan` that sends an event a second time."""
+
+    class Again(Lifespan):
+        again = False
+
+        async def _receive(self) -> dict[str, str]:
+            if self.again:
+                self.again = False
+                return {**EVENTS[stage]}
+            event = await super()._receive()
+            self.again = event == EVENTS[stage]
+            return event
+
+    return Again
+
+
+def ends_with_0() -> None:
+    async def until_signal(*arguments: Any) -> int:
+        status: int = await original.until_signal(*arguments)
+        return 0 if status == 3 else status
+
+    serve.until_signal = until_signal
+
+
+def dies_with_the_application() -> None:
+    async def wait_and_die(lifespan: Lifespan) -> None:
+        await lifespan.wait_ended()
+        os._exit(0)
+
+    async def dying(app: Any, lifespan: Any, *arguments: Any) -> Any:
+        lifespan.dying = asyncio.create_task(wait_and_die(lifespan))
+        return await original.serve(app, lifespan, *arguments)
+
+    server.TABLE["running"]["raised"] = (*server.TABLE["running"]["raised"][:2], 0, "")
+    serve.serve = dying
+
+
+class WaitsForNobody(serve.Connections):  # type: ignore[misc]
+    async def close(self, seconds: float) -> None:
+        """Cancel the requests that are still open, and do not wait for their end."""
+        await serve.wait_for(self.tasks, seconds)
+        for task in self.tasks:
+            task.cancel()
+
+
+class CutsTheReturn(Lifespan):
+    async def shutdown(self) -> None:
+        self._timeouts["answered"] = 0.0
+        await super().shutdown()
+
+
+VARIANTS["startup-twice"] = sends_again("startup")
+VARIANTS["shutdown-twice"] = sends_again("shutdown")
+VARIANTS["status-0"] = ends_with_0
+VARIANTS["dies-silently"] = dies_with_the_application
+VARIANTS["waits-for-nobody"] = WaitsForNobody
+VARIANTS["cuts-the-return"] = CutsTheReturn
+
+
 def main() -> Any:
     """Start the wrong server of the name that comes first."""
     name = sys.argv.pop(1)
-    change: Any = MUTANTS[name]
+    change: Any = (MUTANTS | VARIANTS)[name]
     if isinstance(change, type) and issubclass(change, Lifespan):
         serve.Lifespan = change
     elif isinstance(change, type):

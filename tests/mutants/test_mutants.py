@@ -136,9 +136,41 @@ def test_a_wrong_server_is_named_by_its_rule(rule_id: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "case", "found"),
+    [
+        ("startup-twice", "well-behaved", {"startup-sent": "info"}),
+        ("shutdown-twice", "receives-a-third-time", {"shutdown-sent": "info"}),
+        ("status-0", "failed-with-message", {"startup-failed-exits": "info"}),
+        (
+            "dies-silently",
+            "crashes-while-serving",
+            {"crash-logged": "info", "crash-may-continue": "info"},
+        ),
+        ("waits-for-nobody", "limit-expires", {"shutdown-after-serving": "fail"}),
+        ("cuts-the-return", "works-after-shutdown", {"wait-for-shutdown": "info"}),
+    ],
+)
+def test_what_a_server_does_that_harms_is_in_the_report(
+    name: str, case: str, found: dict[str, str]
+) -> None:
+    """By a line at least, and nothing else is."""
+    target = Target(servers.command(name), limit="--drain 1", timeout=5.0)
+    report = check(target, chosen([case]))
+    wrong = {rule: str(each) for rule, each in report.verdicts().items() if each in FAULTS}
+    assert wrong == found
+    assert report.status == {"startup-twice": 2, "waits-for-nobody": 1}.get(name, 0)
+    for rule, verdict in found.items():
+        assert verdict == "fail" or f"{rule}: " in str(report)
+
+
+FAULTS = ("fail", "warn", "info")
+
+
+@pytest.mark.slow
 def test_the_reference_passes_everywhere() -> None:
     """Each case that can be played with one process, by what is specified and by what is not."""
-    found = check(Target(SERVER), chosen())
+    found = check(Target(SERVER, limit="--drain 1"), chosen())
     others = {(each.case, each.verdict) for each in found.findings if each.verdict != "pass"}
     workers = {case.name for case in chosen() if case.workers > 1}
     # it listens before it calls the application, and takes no WebSockets

@@ -119,6 +119,7 @@ class Case:
     server: tuple[Action, ...]
     meanwhile: tuple[Action, ...]
     workers: int
+    limit: bool
 
     def leaves_open(self, rule_id: str, spec: str) -> bool:
         """Return whether a specification does not specify a rule in this case."""
@@ -164,6 +165,7 @@ def _case(name: str, row: Mapping[str, Any]) -> Case:
         tuple(action(line, verbs) for line in of_server),
         tuple(action(line, meanwhile) for line in of_client),
         row.get("workers", 1),
+        row.get("limit", False),
     )
 
 

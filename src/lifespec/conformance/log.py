@@ -5,9 +5,10 @@ or inside of middleware, it writes what happens in the calls that it gets.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple, get_args
 
-from lifespec.diagnosis.fact import Fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry, Kind
 
 DRAWN = get_args(Kind)  # kinds of lines that the diagram of a sequence shows
@@ -84,6 +85,21 @@ class Log(list[Line]):
 
 
 def entries(lines: Iterable[Line], begin: float) -> tuple[Entry, ...]:
-    """Return the message sequence of these lines, by their time."""
+    """Return the message sequence of these lines, by their time.
+
+    Calls for the same request one after the other, of a client that asks until it is answered, are
+    one entry with their number.
+    """
     drawn = sorted((each for each in lines if each.kind in DRAWN), key=lambda each: each.time)
-    return tuple(each.entry(begin) for each in drawn)
+    found: list[Entry] = []
+    count = 0
+    for each in drawn:
+        entry = each.entry(begin)
+        repeats = found and (found[-1].kind, found[-1].type) == (entry.kind, entry.type)
+        if repeats and each.type in REQUESTS and each.kind == "called":
+            count += 1
+            found[-1] = replace(found[-1], detail=fact("repeated", count=count))  # type: ignore[arg-type]
+        else:
+            count = 1
+            found.append(entry)
+    return tuple(found)

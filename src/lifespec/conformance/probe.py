@@ -34,6 +34,7 @@ __all__ = ["Call", "Failure", "Probe", "app"]
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
 POLL = 0.01  # seconds between two looks at a file, which works in any event loop
+LINGER = 1.0  # seconds that the clean-up of a request takes
 REQUESTS = ("http", "websocket")
 PLAIN = (str, bool, int, float, type(None))
 
@@ -282,9 +283,13 @@ class Probe:
             state[words[0]].append(words[1])
         elif name == "rebind":
             scope["state"] = {}
-        elif name == "hold":
+        elif name in ("hold", "linger"):
             self.note("holds", number, type=scope["type"])
-            await wait_for_file("release")
+            try:
+                await wait_for_file("release")
+            finally:
+                if name == "linger":
+                    await sleep(LINGER)
         offered = [id(each) for each in self.states if each is not None]
         body = json.dumps({"probe": HERE.name, **location(), **before, "offered": offered})
         if scope["type"] == "websocket":

@@ -21,7 +21,7 @@ HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another r
 FAULTS = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are told as faults
 # reasons of skipped rules that are the server's right, the author's option or the machine's doing
 APPLIES_NOT = (
-    *("no-workers", "no-state", "port-in-use"),
+    *("no-workers", "no-limit", "no-state", "port-in-use"),
     *("connection-closed", "websocket-refused"),
 )
 COUNTED = (  # the counts in the order in which they are told

@@ -38,19 +38,20 @@ AT_ONCE = 5 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits 
 TRIES = 3  # ports for a case
 TICK = 1.0
 PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
-DEMAND = re.compile(r"--[\w-]*lifespan[ =]on\b")  # uvicorn's and gunicorn's option
 
 
 @dataclass(frozen=True)
 class Target:
     """A server under test; `workers` is added to the command in cases with two workers.
 
+    `limit` is added in the case in which the server's own limit for open requests expires.
     A program that measures something else than a server overrides how it is judged.
     """
 
     command: tuple[str, ...]
     spec: str = "asgi 2.0"
     workers: str = ""
+    limit: str = ""
     timeout: float = TIMEOUT
     judge: ClassVar[type[OfServer]] = OfServer
 
@@ -66,20 +67,29 @@ class Target:
 
     def not_applicable(self, name: str) -> Fact | None:
         """Return why a case or a rule does not apply to it; None if it does."""
-        more = any(case.workers > 1 for case in cases.load() if case.name == name)
-        return fact("no-workers") if more and not self.takes_workers else None
+        for case in cases.load():
+            if case.name == name and case.workers > 1 and not self.takes_workers:
+                return fact("no-workers")
+            if case.name == name and case.limit and not self.limit:
+                return fact("no-limit")
+        return None
 
     def play(self, case: Case, cancelled: threading.Event) -> Observation:
         """Play a case, again if another program took its port; return what was observed."""
-        more = self.workers if case.workers > 1 and "{workers}" not in self.subject else ""
-        command = [*self.command, *shlex.split(more)]
-        demand = DEMAND.search(" ".join(self.command))
+        command = [*self.command]
+        if case.workers > 1 and "{workers}" not in self.subject:
+            command += shlex.split(self.workers)
+        if case.limit:
+            command += shlex.split(self.limit)
+        met = False
         for _ in range(TRIES):
-            seen = Observation(case, self.spec, self.timeout, demand[0] if demand else "")
+            seen = Observation(case, self.spec, self.timeout)
             process = Process(command, steps(case.script), case.workers)
             Player(process, seen, cancelled).play()
+            met = met or seen.stranger
             if is_free(process.port):  # what the case has started has ended
                 break
+        seen.stranger = met
         return seen
 
 
@@ -105,6 +115,7 @@ def check_server(
     ignore: Collection[str] = (),
     slow: bool = False,
     workers: str = "",
+    limit: str = "",
     timeout: float = TIMEOUT,
     on_case: OnCase = lambda *_: None,
     on_wait: OnWait = lambda *_: None,
@@ -112,19 +123,22 @@ def check_server(
     """Check a server that a command starts, and return the report.
 
     `command` is a list of arguments, or one string as in a shell; {app} and {port} in it are
-    replaced, as in ``uvicorn {app} --port {port}``.  `only` names the cases to play, `ignore` rules
-    to leave out; cases that take half a minute or longer are left out unless `slow` is set.
-    `workers` is added to the command in cases with two workers.  `timeout` is how many seconds the
-    server may do nothing after it has called the application.  `on_wait` is called with the name of
-    a case and its seconds, each second in which none ends.  Raises Unchecked if the server cannot
-    be checked.
+    replaced, as in ``uvicorn {app} --port {port}``, and {folder} by an empty folder of the case,
+    since the cases run side by side.  `only` names the cases to play, `ignore` rules to leave out;
+    cases that take half a minute or longer are left out unless `slow` is set.
+    `workers` is added to the command in cases with two workers, and `limit`, which sets the
+    server's own limit for open requests to a second or so, in the case in which that expires.
+    `timeout` is how many seconds the server may do nothing after it has called the application.
+    `on_wait` is called with the name of a case and its seconds, each second in which none ends.
+    Raises Unchecked if the server cannot be checked.
     """
     spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
     if (family := spec.partition(" ")[0]) != "asgi":
         raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
     words = _split(command) if isinstance(command, str) else command
-    _split(workers)
-    target = Target(tuple(words), spec, workers, timeout)
+    for options in (workers, limit):
+        _split(options)
+    target = Target(tuple(words), spec, workers, limit, timeout)
     report = check(target, chosen([*only], slow=slow), on_case, on_wait)
     return replace(report.without(ignored), strict=strict)
 
@@ -153,20 +167,21 @@ def check(
             raise Unchecked(fact("no-place", place=place, command=target.subject))
     played = _Check(target, on_case)
     found = played.run(only, on_wait)
-    left_out = () if played.obstacle else _left_out(target, only)
+    rows = [] if played.obstacle else [Row("seen", each) for each in played.seen_in_all()]
+    rows += [] if played.obstacle else [Row("left out", each) for each in _left_out(target, only)]
     return Report(
         target.subject,
         target.spec,
         tuple(each for case in only for each in found[case.name]),
         role="server",
         obstacle=played.obstacle,
-        rows=tuple(Row("left out", each) for each in left_out),
+        rows=tuple(rows),
         times=played.times,
     )
 
 
 def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
-    """Yield what was left out where nothing was chosen: slow cases, and cases with two workers."""
+    """Yield what was left out where nothing was chosen: slow cases, and those without an option."""
     if any(case not in only for case in chosen()):
         return
     if slow := sum(case not in only for case in chosen(slow=True)):
@@ -174,15 +189,25 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
     workers = sum(case.workers > 1 and target.spec in case.specs for case in only)
     if workers and not target.takes_workers:
         yield fact("worker-cases", count=workers)
+    if not target.limit:
+        for case in only:
+            if case.limit:
+                yield fact("limit-case", case=case.name)
 
 
 class _Check:
-    """One check: the first case alone, and the others side by side."""
+    """One check: the first case alone, and the others side by side.
+
+    They may disturb each other, if the command gives two of them the same file or port.  So a case
+    that may have gone wrong for this reason is played once more, alone.
+    """
 
     def __init__(self, target: Target, on_case: OnCase) -> None:
         self.target, self.spec, self.on_case = target, target.spec, on_case
         self.cancelled = threading.Event()
         self.obstacle: Fact | None = None
+        self.judges: dict[str, OfServer] = {}  # of each case that was played
+        self.disturbed: list[str] = []  # names of cases that went otherwise alone
         self.times, self.begun = dict[str, float](), dict[str, float]()
 
     def run(self, only: Sequence[Case], on_wait: OnWait) -> dict[str, list[Finding]]:
@@ -200,10 +225,53 @@ class _Check:
                     running = [each for each in [*self.begun] if each not in self.times]
                     for name in () if ended else running[:1]:
                         on_wait(name, time.monotonic() - self.begun[name])
-                return found | {name: each.result() for name, each in playing.items()}
-            finally:
+                found |= {name: each.result() for name, each in playing.items()}
+            except BaseException:
                 self.cancelled.set()
                 pool.shutdown(cancel_futures=True)
+                raise
+        self.play_again(others, found)
+        return found
+
+    def play_again(self, played: Sequence[Case], found: dict[str, list[Finding]]) -> None:
+        """Play alone what others may have disturbed, and note what comes of it."""
+        met = any(judge.seen.stranger for judge in self.judges.values())
+        for case in played:
+            if not self.is_doubtful(case, found[case.name], met=met):
+                continue
+            before, found[case.name] = found[case.name], self.play(case)
+            if [each.verdict for each in before] != [each.verdict for each in found[case.name]]:
+                self.disturbed.append(case.name)
+        if any(judge.seen.stranger for judge in self.judges.values()):
+            self.obstacle = fact("cases-met")
+            for case in played:
+                found[case.name] = [*skipped(case, self.spec, self.obstacle)]
+
+    def is_doubtful(self, case: Case, found: Sequence[Finding], *, met: bool) -> bool:
+        """Tell whether a case may have gone wrong only because others ran beside it.
+
+        `met` says that a request of some case was answered by the application of another one.
+        """
+        if case.name not in self.judges:
+            return False
+        judge = self.judges[case.name]
+        if judge.seen.stranger:
+            return True
+        if not judge.seen.log.of("called") and case.meanwhile[0].verb != "occupy":
+            return True
+        if any(answer.body for answer in judge.seen.answers):
+            return False
+        return (met or judge.by_itself) and any(each.fails(strict=True) for each in found)
+
+    def seen_in_all(self) -> Iterator[Fact]:
+        """Yield what was seen in several cases, and is no matter of one rule."""
+        twice = 0
+        for judge in self.judges.values():
+            twice += judge.misled() == Fact("startup-twice")
+        if twice:
+            yield fact("startup-came-twice", count=twice, total=len(self.judges))
+        if self.disturbed:
+            yield fact("alone-otherwise", cases=tuple(self.disturbed))
 
     def timed(
         self, play: Callable[[Case], list[Finding]], case: Case, *, notify: bool = True
@@ -243,6 +311,7 @@ class _Check:
     def judged(self, case: Case, seen: Observation) -> list[Finding]:
         """Return the findings of a case that was played."""
         judge = self.target.judge(seen)
+        self.judges[case.name] = judge
         return [*judged(case, self.spec, partial(self.outcome, judge), seen.entries)]
 
     def outcome(self, judge: OfServer, wanted: Expectation) -> Outcome:
@@ -253,8 +322,7 @@ class _Check:
             other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
             why = None if other else self.obstacle
         elif wanted.phrase not in AT_CALL and not why:
-            misled = fact("misled") if judge.misled() else None
-            why = self.obstacle if kind == "idle" else misled
+            why = self.obstacle if kind == "idle" else judge.misled()
         return Outcome("skip", why) if why else judge.outcome(wanted)
 
 

@@ -62,11 +62,15 @@ class _Socket(socket.socket):
 
 
 class Client:
-    """Requests to a port of this machine; answers count if they come from the probe `name`."""
+    """Requests to a port of this machine; answers count if they come from the probe `name`.
+
+    `strangers` are the names of other probes that have answered.
+    """
 
     def __init__(self, port: int, name: str, cancelled: threading.Event) -> None:
         self.port, self.name, self.cancelled = port, name, cancelled
         self.kept: HTTPConnection | None = None
+        self.strangers: set[str] = set()
 
     def _connect(self, limit: float) -> _Socket:
         plain = socket.create_connection(("127.0.0.1", self.port), min(limit, CONNECTING))
@@ -76,8 +80,12 @@ class Client:
 
     def _body(self, content: bytes) -> Mapping[str, Any] | None:
         found = json.loads(content)
-        is_probe = isinstance(found, dict) and found.get("probe") == self.name
-        return found if is_probe else None
+        if not isinstance(found, dict) or "probe" not in found:
+            return None
+        if found["probe"] != self.name:
+            self.strangers.add(str(found["probe"]))
+            return None
+        return found
 
     def _open(self, limit: float) -> HTTPConnection:
         connection = HTTPConnection("127.0.0.1", self.port)

@@ -19,6 +19,7 @@ from lifespec.conformance.server.observed import (
 from lifespec.conformance.server.scopes import Scopes
 from lifespec.diagnosis.fact import Fact, fact
 
+SLACK = 0.4  # seconds in which the end of a connection is noticed, on a busy machine
 KEY_ERROR = re.compile(r"[\s|]*KeyError: 'message'\s*")
 BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application answers startup
 # phrases that say something as soon as the application was called
@@ -76,8 +77,6 @@ class OfServer(Scopes):
         bodies = [answer.body for answer in self.seen.answers]
         if None not in bodies and len(bodies) >= wanted:
             return either(bodies, "served")
-        if (option := self.seen.demand) and self.by_itself and not self.lines("sends"):
-            return leaves_open("not-served-on-demand", end=self.end, option=option)
         return breaks("not-served" if self.by_itself else "not-served-waits", end=self.end)
 
     def not_blocked(self) -> Outcome:
@@ -225,6 +224,22 @@ class OfServer(Scopes):
                 if not any(line.time < time for line in ends(request)):
                     return breaks("request-during-shutdown", path=request.path)
         return holds("no-request-at-shutdown")
+
+    def connections_closed(self) -> Outcome:
+        """Hold if no call for a request went on at shutdown, and break if its connection was open.
+
+        A server that has closed a connection may let the call for its request run on.
+        """
+        shutdown = self.first("received", "lifespan.shutdown").time
+        if not self.seen.closed:
+            skip("no-request")
+        for request in self.requests:
+            ends = [line.time for kind in ENDS for line in self.lines(kind, call=request)]
+            if min(ends, default=NEVER) > shutdown:
+                if max(self.seen.closed) > shutdown + SLACK:
+                    return breaks("connection-at-shutdown")
+                return leaves_open("request-during-shutdown", path=request.path)
+        return holds("connections-closed")
 
     def no_connection_after(self) -> Outcome:
         """Hold if no connection was served while the application handled shutdown.

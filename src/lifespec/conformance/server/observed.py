@@ -102,9 +102,13 @@ class Observed(Judge):
         received = self.lines("received", side=None, call=call)
         return [line.type for line in sorted(received, key=clock)]
 
-    def misled(self) -> bool:
-        """Return whether startup was not the first event, or came twice."""
-        return any(disordered(self.events(call)) for call in self.lines("called", "lifespan"))
+    def misled(self) -> Fact | None:
+        """Return that startup was not the first event, or came twice; None if all is in order."""
+        for call in self.lines("called", "lifespan"):
+            types = self.events(call)
+            if disordered(types):
+                return Fact("startup-twice" if types[0] == "lifespan.startup" else "misled")
+        return None
 
     def progress(self) -> Fact:
         """Return how far the application has come."""

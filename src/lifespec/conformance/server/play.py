@@ -36,14 +36,14 @@ class Observation:
     `log` is the probe's, `answers` has one for each request.  `stopped` is when the signal
     was sent, `last_action` when the suite last did something, `ended` when the process ended; None
     if it still ran `timeout` seconds later.  `left` are processes that it left behind.
-    `unusable` says why a connection could not be used as the case needs it.  `demand` is the option
-    by which the server refuses applications without lifespan support.
+    `unusable` says why a connection could not be used as the case needs it.  `closed` is when each
+    connection of a request that the application held was closed.  `stranger` tells that the
+    application of another case has answered.
     """
 
     case: Case
     spec: str = "asgi 2.0"
     timeout: float = TIMEOUT
-    demand: str = ""
     log: Log = field(default_factory=Log)
     answers: list[Answer] = field(default_factory=list)
     knocks: list[Knock] = field(default_factory=list)
@@ -54,6 +54,8 @@ class Observation:
     status: int | None = None
     left: set[int] = field(default_factory=set)
     unusable: Fact | None = None
+    closed: list[float] = field(default_factory=list)
+    stranger: bool = False
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -99,6 +101,7 @@ class Player:
             for client in self.clients:
                 client.join(HOLD)
             seen.log, seen.output = process.log(), process.output
+            seen.stranger = process.met_another
         return seen
 
     @property
@@ -188,7 +191,12 @@ class Player:
 
     def open(self, action: Action) -> None:
         """Send a request, and wait until the application holds it."""
-        client = threading.Thread(target=self.process.client.request, args=(action.text, HOLD))
+
+        def hold() -> None:
+            self.process.client.request(action.text, HOLD)
+            self.seen.closed.append(time.monotonic())
+
+        client = threading.Thread(target=hold)
         client.start()
         self.clients.append(client)
         self.patiently(lambda: self.noted("holds"))
@@ -201,12 +209,12 @@ class Player:
         """Wait until each worker has called the application with a lifespan scope."""
         self.patiently(lambda: len(self.started) >= self.case.workers)
 
-    def signal(self, number: signal.Signals) -> None:
+    def signal(self, number: signal.Signals, *, to_all: bool = False) -> None:
         """Send a signal, if the process still runs."""
         if self.process.status is None:
             self.process.client.close()
             self.seen.stopped = time.monotonic()
-            self.process.signal(number)
+            self.process.send(number, to_all=to_all)
 
 
 _VERBS: dict[str, Callable[[Player, Action], object]] = {
@@ -221,6 +229,7 @@ _VERBS: dict[str, Callable[[Player, Action], object]] = {
     "go": lambda player, _: player.process.go(),
     "wait": lambda player, action: player.outlive(action.seconds),
     "stop": lambda player, _: player.signal(signal.SIGTERM),
+    "stop-all": lambda player, _: player.signal(signal.SIGTERM, to_all=True),
     "interrupt": lambda player, _: player.signal(signal.SIGINT),
     "occupy": lambda *_: None,
     "workers": Player.workers,

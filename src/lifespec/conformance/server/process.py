@@ -35,13 +35,14 @@ ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 _next = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  another one in each check
+_names: set[str] = set()  # of the probes of this process
 
 
 class Process:
     """A server with the probe as its application, as a context manager.
 
-    `command` has the placeholders {app} and {port}, and perhaps {workers}; `script` is what the
-    probe plays in its lifespan.
+    `command` has the placeholders {app} and {port}, and perhaps {workers} and {folder}, an empty
+    folder of this case; `script` is what the probe plays in its lifespan.
     """
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
@@ -56,6 +57,7 @@ class Process:
         self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
         self.file = self.folder / "log.jsonl"
         self.client = Client(self.port, self.folder.name, self.cancelled)
+        _names.add(self.folder.name)
         try:
             self.start()
         except BaseException:
@@ -73,10 +75,12 @@ class Process:
         (self.folder / "lifespec_probe.py").write_bytes(probe)
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
+        (self.folder / "own").mkdir()
         path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
         own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", CASE: str(self.folder)}
         own |= {"TMPDIR": str(self.folder / "temporary")}
         values = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
+        values |= {"folder": str(self.folder / "own")}
         fill = partial(PLACEHOLDER.sub, lambda found: str(values.get(found[1], found[0])))
         command = [*map(fill, self.command)]
         try:
@@ -123,9 +127,17 @@ class Process:
         """Let the probe answer the requests that it holds."""
         (self.folder / "release").touch()
 
-    def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process that was started."""
-        self.process.send_signal(number)
+    def send(self, number: signal.Signals, *, to_all: bool = False) -> None:
+        """Send a signal to the process that was started, or to each process of its group."""
+        if to_all:
+            os.killpg(self.process.pid, number)
+        else:
+            self.process.send_signal(number)
+
+    @property
+    def met_another(self) -> bool:
+        """Whether the application of another case of this process has answered."""
+        return bool(self.client.strangers & _names)
 
     def left(self) -> set[int]:
         """Return the processes that the server started and that run without it."""
