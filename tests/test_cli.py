@@ -17,9 +17,9 @@ import pytest
 
 from lifespec import cli, commands, conformance
 from lifespec.arguments import COPIES
-from lifespec.conformance.finding import Finding, Verdict
+from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.report import Report
-from lifespec.diagnosis.fact import fact
+from lifespec.diagnosis.fact import Fact, fact
 
 SRC = Path(cli.__file__).parent
 SELF_CONTAINED = "This file is self-contained: copy it"
@@ -61,6 +61,9 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def check(
         subject: Any, spec: str, *, strict: bool, on_case: Any, on_wait: Any = None, **more: Any
     ) -> Report:
+        if on_plan := more.pop("on_plan", None):
+            on_plan(fact("plan", count=11, starts=9, at_once=8))
+            more.pop("on_first")([Row("starts", Fact("yes"))])
         on_case("start-and-stop", [FOUND])
         if on_wait:
             on_wait("start-and-stop", 2.0)
@@ -210,11 +213,13 @@ def test_an_error_or_an_interrupt_is_a_sentence(
 
 def test_the_options_of_a_check(checks: list[dict[str, Any]]) -> None:
     common = {"strict": False, "only": [], "ignore": [], "timeout": 30.0}
+    alone = {"factory": False, "quick": False, "at_once": None}
     ended("check", "app", "shop:live")
-    assert checks.pop() == {"subject": "shop:live", "spec": "asgi 2.0", "factory": False, **common}
+    assert checks.pop() == {"subject": "shop:live", "spec": "asgi 2.0", **alone, **common}
     more = ["--spec", "amgi", "--timeout", "2.5", "--only", "two-loops", "--ignore", "startup-sent"]
     ended("check", "app", "shop:make", "--factory", "--strict", *more)
     chosen = {"only": ["two-loops"], "ignore": ["startup-sent"], "timeout": 2.5}
+    chosen |= {"quick": False, "at_once": None}
     given = {"subject": "shop:make", "spec": "amgi", "factory": True, "strict": True}
     assert checks.pop() == given | chosen
     ended("check", "middleware", "shop:same")
@@ -250,9 +255,53 @@ def test_a_terminal_shows_progress_and_colours(
         assert ended("check", "app", "shop:live") == 0
         while b"\x1b[33mWARN" not in shown:
             shown += there.read(65536)
-    assert b"\r\x1b[K1 start-and-stop: WARN" in shown
+    assert (
+        b"lifespec: 11 cases: the application is started 9 times, up to 8 at a time, with" in shown
+    )
+    assert b"lifespec: starts: yes\r\n" in shown
+    assert b"\r\x1b[K2/11 start-and-stop: WARN" in shown
     assert b"\r\x1b[Kstart-and-stop: 2 s\r\x1b[K" in shown
     assert len(checks) == 1
+
+
+def test_elsewhere_progress_is_a_line_now_and_then(
+    checks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ended("check", "app", "shop:live")
+    assert "cases are over" not in capfd.readouterr().err
+    monkeypatch.setattr(commands, "PAUSE", 0.0)
+    ended("check", "app", "shop:live")
+    assert "lifespec: 0 s: 2 cases are over, start-and-stop is not\n" in capfd.readouterr().err
+    assert len(checks) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("", "name an application, lifespec check app shop.main:app, or give the command"),
+        ("uvicorn shop:app --port 80", "lifespec check app -- uvicorn shop:app --port 80\n"),
+        ("-- shop:app", "shop:app is no command but the name of an application: lifespec check"),
+        ("--factory -- serve", "--factory belongs to a name: give it to the command, after --"),
+        ("-- nosuch-server", "there is no program nosuch-server"),
+    ],
+)
+def test_a_wrong_call_is_told_what_to_type(
+    words: str, sentence: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ended("check", "app", *words.split()) == 2
+    assert sentence in capfd.readouterr().err
+
+
+def test_what_would_be_played_is_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    assert ended("check", "app", "nosuch:app", "--list", "--at-once", "1") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[:2] == ["start-and-stop", "    The application starts and stops."]
+    assert "two-loops" in lines
+    assert "11 cases: the application is started 9 times, one after another, with its own" in lines
+    assert ended("check", "app", "--list", "--quick") == 0
+    shown = capfd.readouterr().out
+    assert shown.startswith("request-while-running\n")
+    assert shown.endswith("1 case: the application is started once, with its own settings\n")
 
 
 def test_the_progress_of_a_server_has_its_total(

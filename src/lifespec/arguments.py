@@ -28,12 +28,30 @@ def seconds(text: str) -> float:
     raise ValueError
 
 
+def count(text: str) -> int:
+    """Return a number of cases; argparse names this function if it is none."""
+    if (number := int(text)) > 0:
+        return number
+    raise ValueError
+
+
 def _app(parser: argparse.ArgumentParser) -> None:
-    says = "module:attribute, such as shop.main:app"
-    parser.add_argument("of", metavar="TARGET", help=says)
+    parser.usage = "%(prog)s [options] (TARGET | -- COMMAND)"
+    says = (
+        "module:attribute, such as shop.main:app; or, after --, the command that serves the"
+        " application, such as uvicorn shop.main:app: it runs until it would serve, and what it"
+        " would serve is checked"
+    )
+    parser.add_argument("of", metavar="TARGET", nargs="*", help=says)
     says = "TARGET is a function that makes the application"
     parser.add_argument("--factory", action="store_true", help=says)
-    _of_application(parser, "factory")
+    says = "play one case only: the application starts, handles a request, and stops"
+    parser.add_argument("--quick", action="store_true", help=says)
+    says = "print what would be played, and run nothing"
+    parser.add_argument("--list", action="store_true", help=says)
+    says = "play at most N cases at the same time (default: by what the first one takes)"
+    parser.add_argument("--at-once", metavar="N", type=count, help=says)
+    _of_application(parser, "factory", "quick", "at_once", "on_plan", "on_first")
 
 
 def _middleware(parser: argparse.ArgumentParser) -> None:

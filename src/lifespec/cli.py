@@ -84,9 +84,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
     words = [*(sys.argv[1:] if argv is None else argv)]
     checks = words[:1] == ["check"] and FORKS
-    begin = words[1:2] in (["app"], ["middleware"])
+    begin = words[1:2] in (["app"], ["middleware"]) and not {"--", "--list"} & {*words}
     with leaving_none(begin=begin) if checks else nullcontext():
-        parsed = _parser().parse_args(words)
+        parser = _parser()
+        parsed, unknown = parser.parse_known_args(words)
+        parsed.dashes, parsed.unknown = "--" in words, unknown
+        if unknown and not _is_command(parsed):
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
         from lifespec.commands import run  # noqa: PLC0415  once the interpreter has begun
 
         return run(parsed)
+
+
+def _is_command(parsed: argparse.Namespace) -> bool:
+    """Tell whether the options that are not known are those of a command without its `--`."""
+    return getattr(parsed, "subject", "") == "app" and len(parsed.of) > 1

@@ -6,9 +6,9 @@ out raises Unchecked: a sentence on standard error, in the reader's language, an
 
 import argparse
 import contextlib
-import itertools
 import json
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -21,13 +21,14 @@ from lifespec import conformance
 from lifespec.arguments import COPIES
 from lifespec.conformance import cases, explain
 from lifespec.conformance.export import as_json, as_junit
-from lifespec.conformance.finding import Finding, Unchecked, Verdict, known_rule
+from lifespec.conformance.finding import Finding, Row, Unchecked, Verdict, known_rule
 from lifespec.conformance.processes import FORKS, SIGNALLED
 from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import WIDTH, Words, base, language, site, wrapped
 
+PAUSE = 10.0  # seconds between two lines about progress where there is no terminal
 END = '\n"""\n'  # of the docstring of a module
 
 
@@ -69,9 +70,15 @@ def _check(arguments: argparse.Namespace) -> int:
     if not FORKS:
         raise Unchecked(fact("needs-posix"))
     words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
-    with _interruptible(), _progress(_total(arguments)) as progress:
-        options = vars(arguments) | progress
-        report: Report = check(arguments.of, **{name: options[name] for name in arguments.options})
+    subject = arguments.of
+    if arguments.subject == "app":
+        if arguments.list:
+            return _list(arguments)
+        subject = _application(arguments)
+    progress = _Progress(words, _total(arguments))
+    with _interruptible(), progress:
+        options = vars(arguments) | progress.callbacks()
+        report: Report = check(subject, **{name: options[name] for name in arguments.options})
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
     colours = terminal and "NO_COLOR" not in os.environ
@@ -155,6 +162,40 @@ def _interruptible() -> Iterator[None]:
             signal.signal(each, handler)
 
 
+def _application(arguments: argparse.Namespace) -> str | list[str]:
+    """Return the name of an application, or the words of the command that serves it."""
+    given, is_command = arguments.of, arguments.dashes
+    if not given:
+        raise Unchecked(fact("no-target"))
+    if is_command and arguments.factory:
+        raise Unchecked(fact("factory-of-command"))
+    if is_command and len(given) == 1 and ":" in given[0] and not shutil.which(given[0]):
+        raise Unchecked(fact("target-after-dashes", target=given[0]))
+    if not is_command and len(given) > 1:
+        line = shlex.join([*given, *arguments.unknown])
+        raise Unchecked(fact("command-without-dashes", command=line))
+    return [*given] if is_command else str(given[0])
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    """Print what would be played, and run nothing."""
+    from lifespec.conformance.app.plan import planned
+    from lifespec.conformance.finding import known_spec
+
+    spec, words = known_spec(arguments.spec), arguments.words
+    plan = planned(
+        "application", spec, arguments.only, quick=arguments.quick, limit=arguments.at_once
+    )
+    lines = []
+    for life in plan.all_lives():
+        for name in life.split("+"):
+            lines.append(name)
+            says = words.translate(cases.named(name).says)
+            lines += [f"    {line}" for line in wrapped(says, WIDTH - 4)]
+    lines += wrapped(words.say(plan.fact()), WIDTH)
+    return _print("".join(f"{line}\n" for line in lines))
+
+
 def _total(arguments: argparse.Namespace) -> str:
     """Return how many cases a server is checked with; an application's depend on what it does."""
     if arguments.subject != "server":
@@ -164,27 +205,68 @@ def _total(arguments: argparse.Namespace) -> str:
     return f"/{len(chosen(arguments.only, slow=arguments.slow))}"
 
 
-@contextlib.contextmanager
-def _progress(total: str) -> Iterator[dict[str, Any]]:
-    """Yield the callbacks of a check, which show its progress on a terminal."""
-    count = itertools.count(1)
+class _Progress:
+    """Tells on standard error what a check does: on a terminal in one line, which is replaced."""
 
-    def show(line: str) -> None:
-        if sys.stderr.isatty():
+    def __init__(self, words: Words, total: str) -> None:
+        self.words, self.total = words, total
+        self.is_terminal = sys.stderr.isatty()
+        self.began = self.last = time.monotonic()
+        self.count = 0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._replace("")
+
+    def callbacks(self) -> dict[str, Any]:
+        """Return the callbacks of a check by the names of its arguments."""
+        return {
+            "on_plan": self.plan,
+            "on_first": self.first,
+            "on_case": self.case,
+            "on_wait": self.wait,
+        }
+
+    def plan(self, what: Fact) -> None:
+        """Say what will be run."""
+        self.total = f"/{what.parts.get('count', 1)}"
+        self._say(what)
+
+    def first(self, rows: Sequence[Row]) -> None:
+        """Say how the application starts and stops, once the first case is over."""
+        self.count += 1
+        for row in rows:
+            says = self.words.say(row.fact)
+            self._say(fact("first-row", label=self.words.translate(row.label), says=says))
+
+    def case(self, name: str, found: Sequence[Finding]) -> None:
+        """Say that a case is over."""
+        self.count += 1
+        verdict = Verdict.of(each.verdict for each in found).upper()
+        self._replace(f"{self.count}{self.total} {name}: {verdict}")
+
+    def wait(self, name: str, seconds: float) -> None:
+        """Say which case has been played for so many seconds."""
+        self._replace(f"{name}: {seconds:.0f} s")
+        now = time.monotonic()
+        if not self.is_terminal and now - self.last >= PAUSE:
+            self.last = now
+            lasted = f"{now - self.began:.0f}"
+            self._say(fact("progress-of-check", seconds=lasted, count=self.count, case=name))
+
+    def _say(self, what: Fact) -> None:
+        """Write a line that stays."""
+        self._replace("")
+        sys.stderr.write(f"lifespec: {self.words.say(what)}\n")
+        sys.stderr.flush()
+
+    def _replace(self, line: str) -> None:
+        """Write a line in the place of the one before, on a terminal only."""
+        if self.is_terminal:
             sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
-
-    def on_case(case: str, found: Sequence[Finding]) -> bool:
-        show(f"{next(count)}{total} {case}: {Verdict.of(each.verdict for each in found).upper()}")
-        return False
-
-    try:
-        yield {
-            "on_case": on_case,
-            "on_wait": lambda case, seconds: show(f"{case}: {seconds:.0f} s"),
-        }
-    finally:
-        show("")
 
 
 def _write(path: Path, text: str, mode: str) -> None:

@@ -17,7 +17,8 @@ from lifespec.conformance import (
     check_middleware,
     processes,
 )
-from lifespec.conformance.app import check, process
+from lifespec.conformance.app import plan, process
+from lifespec.conformance.app.plan import planned
 from lifespec.conformance.report import render
 from scripted import SHUTDOWN, STARTED, STARTUP, STOPPED, says
 
@@ -63,7 +64,7 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
     assert report.ok, report
     assert report.subject == "shop:Shop.app"
     assert Path("imports").read_text().count("imported") == 1
-    assert len(told) == len(check.cases_for("application", "asgi 2.0")) - 1
+    assert len(told) == len(planned("application", "asgi 2.0").cases) - 1
 
 
 def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
@@ -201,14 +202,14 @@ def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> No
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux has it")
 def test_cases_side_by_side_are_limited_by_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "free_memory", lambda: 2_000_000)
+    monkeypatch.setattr(plan, "free_memory", lambda: 2_000_000)
     report = check_app(faultless, only=["extra-keys"])
     assert report.ok
     shown = "cases at most 1 side by side: the first took N s of processor time and N MB of its own"
     found = " ".join(render(report, verbose=True).split())
     assert shown in re.sub(r"[\d.]+(?= s of| MB of its)", "N", found)
     assert "side by side" not in str(report)
-    monkeypatch.setattr(check, "free_memory", lambda: 0)  # it is not known
+    monkeypatch.setattr(plan, "free_memory", lambda: 0)  # it is not known
     pace = check_app(faultless, only=["extra-keys"]).pace
     assert pace
     assert pace.parts["count"] >= 1

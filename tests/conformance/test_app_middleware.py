@@ -10,8 +10,8 @@ import pytest
 
 from apart import checked, one_line
 from lifespec.conformance import Report, check_middleware
-from lifespec.conformance.app.check import cases_for
 from lifespec.conformance.app.observation import plain
+from lifespec.conformance.app.plan import planned
 from lifespec.words import Words
 
 HANG = {"holds_answers_back", "hangs_at_shutdown", "deafens", "waits_for_ever"}
@@ -35,7 +35,7 @@ def test_what_hands_everything_on_passes_every_case(name: str) -> None:
     found = check(*name.split(".")[::-1])
     assert found.status == 0
     assert rules(found, "fail", "warn", "info") == set()
-    assert {each.case for each in found.findings} == {*cases_for("middleware", "asgi 2.0")}
+    assert {each.case for each in found.findings} == {*planned("middleware", "asgi 2.0").cases}
 
 
 NO_SCOPE = "It does not pass the lifespan scope on. "

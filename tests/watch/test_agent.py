@@ -55,6 +55,10 @@ class Lifespan:
 METHODS = {"called": "call", "received": "receive", "sent": "send", "shutdown": "stop"}
 
 
+def finder(agent: Agent) -> hooks.Finder:
+    return hooks.Finder(hooks.SERVERS, lambda module: hooks.hook(module, agent))
+
+
 @pytest.fixture
 def agent(tmp_path: Path) -> Agent:
     return Agent(str(tmp_path))
@@ -67,7 +71,11 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterat
     known = ("toy", "Lifespan", {**METHODS, "no-lifespan": "off"})
     monkeypatch.setitem(hooks.SERVERS, "toyserver", known)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sys, "meta_path", [hooks.Finder(agent), *sys.meta_path])
+    monkeypatch.setattr(
+        sys,
+        "meta_path",
+        [finder(agent), *sys.meta_path],
+    )
     yield importlib.import_module("toyserver")
     sys.modules.pop("toyserver")
 
@@ -190,9 +198,9 @@ def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
 
 
 def test_other_modules_are_found_by_others(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert hooks.Finder(agent).find_spec("json") is None
+    assert finder(agent).find_spec("json") is None
     monkeypatch.setattr(sys, "meta_path", [])
-    assert hooks.Finder(agent).find_spec("uvicorn.server") is None
+    assert finder(agent).find_spec("uvicorn.server") is None
 
 
 def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:

@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -31,6 +31,7 @@ SERVER = (  # what the suite does as the server of middleware, unless a case say
 )
 MEANWHILE = ("request /", "stop")  # what it does as client and operator of a server
 COURSE = ("start-and-stop", "request-while-running")  # the first lines of a report are about these
+ALIKE = ("without-state", "without-spec-version", "extra-keys")  # each varies what is sent
 FIRST = {"application": COURSE[0], "middleware": "through-start-and-stop"}  # played alone
 
 
@@ -135,6 +136,16 @@ def load() -> tuple[Case, ...]:
 def read(text: str) -> tuple[Case, ...]:
     """Return the cases of a file in its order; raise ValueError for a line of no known verb."""
     return tuple(_case(name, row) for name, row in tomllib.loads(text).items())
+
+
+def named(names: str) -> Case:
+    """Return a case by its name, or one life that varies what each of several varies: "a+b"."""
+    first, *others = [case for name in names.split("+") for case in load() if case.name == name]
+    for other in others:
+        pairs = zip(first.script, other.script, strict=True)
+        script = tuple(replace(one, keys={**one.keys, **two.keys}) for one, two in pairs)
+        first = replace(first, script=script)
+    return first
 
 
 def expected(case: Case, spec: str) -> Iterator[Expectation]:

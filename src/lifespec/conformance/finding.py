@@ -110,6 +110,8 @@ class Finding:
 
 OnCase = Callable[[str, Sequence[Finding]], object]
 OnWait = Callable[[str, float], object]
+OnPlan = Callable[[Fact], object]
+OnFirst = Callable[[Sequence[Row]], object]
 
 
 class Outcome(NamedTuple):

@@ -109,10 +109,14 @@ def signal_name(number: int) -> str:
     return next((each.name for each in signal.Signals if each == number), f"signal {number}")
 
 
-def own_memory() -> int:
-    """Return how many bytes this process shares with no other; 0 where /proc does not say."""
-    lines = _numbers(f"{PROC}/self/smaps_rollup").items()
-    return 1024 * sum(number for name, number in lines if name.startswith("Private_"))
+def own_memory() -> tuple[int, int]:
+    """Return how many bytes this process shares with no other, and how many it has.
+
+    Both are 0 where /proc does not say.
+    """
+    numbers = _numbers(f"{PROC}/self/smaps_rollup")
+    own = sum(number for name, number in numbers.items() if name.startswith("Private_"))
+    return 1024 * own, 1024 * numbers.get("Rss", 0)
 
 
 def free_memory() -> int:

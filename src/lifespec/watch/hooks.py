@@ -14,10 +14,10 @@ from _thread import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from typing import Any
 
-_COROUTINE = 0x80  # the flag of its code
+COROUTINE = 0x80  # the flag of its code
 
 
 def _lifespan(*methods: str) -> dict[str, str]:
@@ -59,14 +59,14 @@ class Lifespan:
 
 
 class Finder:
-    """Lets the classes of SERVERS say what they do, once their module is imported."""
+    """Acts on some modules, by name, once they are imported."""
 
-    def __init__(self, agent: Any) -> None:
-        self.agent = agent
+    def __init__(self, modules: Collection[str], act: Callable[[Any], object]) -> None:
+        self.modules, self.act = modules, act
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of such a module, as the other finders have it."""
-        if name not in SERVERS:
+        if name not in self.modules:
             return None
         for each in sys.meta_path:
             find = getattr(each, "find_spec", None)
@@ -77,7 +77,7 @@ class Finder:
                 def executes(module: Any, execute: Callable[[Any], None] = execute) -> None:
                     execute(module)
                     with contextlib.suppress(Exception):
-                        hook(module, self.agent)
+                        self.act(module)
 
                 spec.loader.exec_module = executes
                 return spec
@@ -147,7 +147,7 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
 
     code = getattr(original, "__code__", None)
     mark = getattr(sys.modules.get("inspect"), "markcoroutinefunction", None)  # Python 3.12
-    if code is not None and mark is not None and code.co_flags & _COROUTINE:
+    if code is not None and mark is not None and code.co_flags & COROUTINE:
         noted = mark(noted)
     setattr(kind, method, noted)
 
@@ -170,6 +170,6 @@ def current_loop() -> Any:
 
 def install(agent: Any) -> None:
     """Set the hooks: now in the modules that are imported, and later in the others."""
-    sys.meta_path.insert(0, Finder(agent))
+    sys.meta_path.insert(0, Finder(SERVERS, lambda module: hook(module, agent)))
     for each in {*SERVERS} & {*sys.modules}:
         hook(sys.modules[each], agent)

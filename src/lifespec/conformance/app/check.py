@@ -1,42 +1,44 @@
 """Check an application or middleware: play the cases, judge what was seen, make the report."""
 
-import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from lifespec.conformance import cases
 from lifespec.conformance.app import process, rows
+from lifespec.conformance.app.command import Command
 from lifespec.conformance.app.compare import OfMiddleware
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
+from lifespec.conformance.app.plan import SERVING, Plan, planned
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.finding import (
     Finding,
     OnCase,
+    OnFirst,
+    OnPlan,
     OnWait,
     judged,
     known_rule,
     known_spec,
     skipped,
-    unknown,
 )
 from lifespec.conformance.judge import Judge
-from lifespec.conformance.processes import free_memory
 from lifespec.conformance.report import Report
-from lifespec.diagnosis.fact import Fact, fact
-
-Play = Callable[[Sequence[str], int], Iterator[Result]]
+from lifespec.diagnosis.fact import Fact
 
 LIMIT = 30.0  # seconds for an answer
-SERVING, AGAIN = cases.COURSE[1], "two-loops"
-LITTLE = 0.5  # seconds of the processor: a first case that took fewer mostly waited
-AT_ONCE = os.cpu_count() or 1  # cases at a time, and
-MOST = 16  # cases at a time if the first one mostly waited
+AGAIN = "two-loops"
+
+
+class Hear(NamedTuple):
+    """Who is told what a check does: what it will run, what came first, each case, each wait."""
+
+    case: OnCase
+    wait: OnWait
+    plan: OnPlan = lambda _: None
+    first: OnFirst = lambda _: None
 
 
 def check_app(
@@ -48,20 +50,29 @@ def check_app(
     ignore: Collection[str] = (),
     timeout: float = LIMIT,
     factory: bool = False,
+    quick: bool = False,
+    at_once: int | None = None,
     on_case: OnCase = lambda *_: None,
     on_wait: OnWait = lambda *_: None,
+    on_plan: OnPlan = lambda _: None,
+    on_first: OnFirst = lambda _: None,
 ) -> Report:
     """Check an application, and return the report.
 
-    `app` is its name, as in `shop.main:app`, or the application.  Each case has a process of its
+    `app` is its name, as in `shop.main:app`, or the application; or a list of words, the command
+    that serves it, such as `["uvicorn", "shop.main:app"]`.  Each case has a process of its
     own, in real time; a named application is imported once.  `spec` names the specification, such
     as `"amgi 2.0"`, or `"amgi"` for the newest version.  `only` names the cases to report on,
     `ignore` rules to leave out.  `timeout` is how many seconds the import or an answer may take.
-    With `factory` a call of `app` makes the application.  Raises Unchecked for an unknown
-    specification, case or rule.
+    With `factory` a call of `app` makes the application.  `quick` plays one case only, in which it
+    starts, handles a request and stops; `at_once` is how many cases may be played at a time.
+    Raises Unchecked for an unknown specification, case or rule.
     """
-    job = Job("application", app, known_spec(spec), timeout, factory)
-    return _check(job, only, ignore, strict=strict, on_case=on_case, on_wait=on_wait)
+    subject = tuple(app) if isinstance(app, list) else app
+    job = Job("application", subject, known_spec(spec), timeout, factory)
+    plan = planned("application", job.spec, only, quick=quick, limit=at_once)
+    hear = Hear(on_case, on_wait, on_plan, on_first)
+    return _check(job, plan, ignore, strict=strict, hear=hear)
 
 
 def check_middleware(
@@ -82,44 +93,36 @@ def check_middleware(
     what the other receives.  The other arguments are those of `check_app`.
     """
     job = Job("middleware", wrap, known_spec(spec), timeout)
-    return _check(job, only, ignore, strict=strict, on_case=on_case, on_wait=on_wait)
-
-
-def cases_for(role: str, spec: str) -> dict[str, Case]:
-    """Return the cases for a role by name, the one that is played before the others first."""
-    chosen = [each for each in cases.load() if each.role == role and spec in each.specs]
-    chosen.sort(key=lambda each: each.name != cases.FIRST[role])
-    return {each.name: each for each in chosen}
+    plan = planned("middleware", job.spec, only)
+    return _check(job, plan, ignore, strict=strict, hear=Hear(on_case, on_wait))
 
 
 def _check(
     job: Job,
-    only: Collection[str],
+    plan: Plan,
     ignore: Collection[str],
     *,
     strict: bool,
-    on_case: OnCase,
-    on_wait: OnWait,
+    hear: Hear,
 ) -> Report:
-    with _player(job, on_wait) as play:  # which imports the target meanwhile
-        known = cases_for(job.role, job.spec)
-        for name in only:
-            if name not in known:
-                raise unknown("case", name, known, f"lifespec cases --role {job.role}")
-        ignored = [*map(known_rule, ignore)]
-        chosen = {name: known[name] for name in known if name in (only or known)}
+    ignored = [*map(known_rule, ignore)]
+    with _host(job) as host:  # which imports the target meanwhile
         report = Report(job.name, job.spec, role=job.role, strict=strict)
         try:
-            results, pace = _results(job, chosen, play, on_case)
+            results, pace = _results(job, plan, host, hear)
         except NotFound as error:
-            return replace(report, obstacle=error.fact)
-    first = results[cases.FIRST[job.role]]
+            return replace(report, subject=host.name, obstacle=error.fact)
+    first = results[plan.first]
+    findings = [
+        finding
+        for case in plan.cases.values()
+        for finding in _findings(job, case, results, first.seen)
+    ]
     report = replace(
         report,
-        findings=tuple(
-            each for case in chosen.values() for each in _findings(job, case, results, first.seen)
-        ),
-        times={name: each.seconds for name, each in results.items()},
+        subject=host.name,
+        findings=tuple(findings),
+        times={name: result.seconds for name, result in results.items()},
         pace=pace,
     )
     if job.role == "application":
@@ -128,57 +131,46 @@ def _check(
     return report.without(ignored)
 
 
-@contextmanager
-def _player(job: Job, on_wait: OnWait) -> Iterator[Play]:
-    """Yield what plays cases, and raises NotFound if there is no subject."""
-    if isinstance(job.subject, str):
-        with process.Host(job) as host:
-            yield partial(host.play, on_wait=on_wait)
-    else:
-        yield partial(process.play_all, job)
+def _host(job: Job) -> process.Host | process.Here:
+    """Return what plays cases, and raises NotFound if there is no subject."""
+    if isinstance(job.subject, tuple):
+        return Command(job, job.subject)
+    return process.Host(job) if isinstance(job.subject, str) else process.Here(job)
 
 
 def _results(
-    job: Job, chosen: Mapping[str, Case], play: Play, on_case: OnCase
+    job: Job, plan: Plan, host: process.Host | process.Here, hear: Hear
 ) -> tuple[dict[str, Result], Fact]:
     """Play the first case, and then the others that apply; in doubt a case is played again.
 
     Return what came of them, and how many were played side by side.
     """
-    name = cases.FIRST[job.role]
-    first = next(play([name], 1))
+    host.find()
+    hear.plan(plan.fact())
+    first = next(host.play([plan.first], 1, hear.wait))
     if why := first.seen.blocker:
         raise NotFound(why)
-    results, doubtful = {name: first}, []
-    apply = [each.name for each in chosen.values() if not _reason(job, each, first.seen)]
-    others = [each for each in apply if each != name]
-    at_once, pace = _at_once(first.seen)
-    for played in play(others, at_once) if others else ():
-        results[played.case] = played
-        found = [*_findings(job, chosen[played.case], results, first.seen)]
-        on_case(played.case, found)
-        if job.role == "application" and _is_doubtful(played.seen, found):
-            doubtful.append(played.case)
-    return results | {name: next(play([name], 1)) for name in doubtful}, pace
-
-
-def _at_once(seen: Observation) -> tuple[int, Fact]:
-    """Return how many cases may be played side by side by what the first one took, and why.
-
-    All of them take at most half of the memory that is free.
-    """
-    most, free = (MOST if seen.cost < LITTLE else AT_ONCE), free_memory()
-    count = max(1, min(most, free // 2 // seen.memory)) if seen.memory and free else most
-    took = {"cost": f"{seen.cost:.2f}", "memory": round(seen.memory / 1e6)}
-    return count, fact("pace", count=count, **took, free=round(free / 1e6))
-
-
-def _is_doubtful(seen: Observation, found: Collection[Finding]) -> bool:
-    """Tell whether a case may have gone wrong only because others were played at the same time.
-
-    They may want the same port, or the same file.
-    """
-    return not seen.awaited and any(each.fails(strict=True) for each in found)
+    if job.role == "application":
+        known = rows.rows(first.seen, first.seen, first.seen, job.limit)
+        hear.first([row for row in known if row.label in ("starts", "stops")])
+    results, doubtful = {plan.first: first}, list[str]()
+    apply = [case.name for case in plan.cases.values() if not _reason(job, case, first.seen)]
+    others = [*plan.lives(name for name in apply if name != plan.first)]
+    at_once, pace = plan.at_once(first.seen)
+    for life in host.play(others, at_once, hear.wait) if others else ():
+        for name in life.case.split("+"):
+            results[name] = life._replace(case=name)
+            found = [*_findings(job, plan.cases[name], results, first.seen)]
+            is_alone = name == life.case
+            fails = any(each.fails(strict=True) for each in found)
+            if job.role == "application" and fails and not (is_alone and life.seen.awaited):
+                doubtful.append(name)
+            else:
+                hear.case(name, found)
+    for name in doubtful:
+        results[name] = next(host.play([name], 1, hear.wait))
+        hear.case(name, [*_findings(job, plan.cases[name], results, first.seen)])
+    return results, pace
 
 
 def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:

@@ -78,6 +78,7 @@ class Observation:
     idle: bool = False  # it waits for an event
     cost: float = 0.0  # seconds of the processor
     memory: int = 0  # bytes that its process shares with no other
+    total: int = 0  # bytes that its process has, with those that it shares
     blocker: Fact | None = None  # why nothing can be judged
     exited: Fact | str = ""  # how its process ended by itself
     process_stays: bool = False  # it did not end in time

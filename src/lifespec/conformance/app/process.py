@@ -49,6 +49,31 @@ class Result(NamedTuple):
     seconds: float
 
 
+class Here:
+    """This process, which has the subject, and starts a process for each case."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.name = job, job.name
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def find(self) -> None:
+        """Do nothing: the subject is there."""
+
+    def play(
+        self,
+        names: Sequence[str],
+        at_once: int,
+        on_wait: Callable[[str, float], object] = lambda *_: None,  # noqa: ARG002  as Host has it
+    ) -> Iterator[Result]:
+        """Play cases, so many side by side, and yield each when it is over."""
+        yield from play_all(self.job, names, at_once)
+
+
 class Host:
     """A new interpreter that imports the target once, and starts a process for each case.
 
@@ -56,7 +81,7 @@ class Host:
     """
 
     def __init__(self, job: Job) -> None:
-        self.job, self.stack = job, _stack_file()
+        self.job, self.name, self.stack = job, job.name, _stack_file()
         self.process, ours = interpreter()
         self.connection = Connection(ours.detach())
         with contextlib.suppress(ConnectionError):  # it has ended
@@ -74,7 +99,7 @@ class Host:
         self.process.wait()
         self.stack.close()
 
-    def _obstacle(self) -> Fact | None:
+    def obstacle(self) -> Fact | None:
         """Wait for the import; return why the target cannot be had, or None."""
         with contextlib.suppress(EOFError, ConnectionError):
             found: Fact | None = self.connection.recv()
@@ -84,6 +109,12 @@ class Host:
             return fact("import-ended", how=_status(self.process.wait(ENDING)))
         place = author.place(author.dumped(stack))
         return fact("import-hangs", limit=self.job.limit).at(place)
+
+    def find(self) -> None:
+        """Wait until the target is there; raise NotFound if it cannot be had."""
+        if not self.found and (why := self.obstacle()):
+            raise NotFound(why)
+        self.found = True
 
     def play(
         self,
@@ -96,9 +127,7 @@ class Host:
         `on_wait` is called each second with the name of a case and how long that has been played.
         Raises NotFound if the target cannot be had.
         """
-        if not self.found and (why := self._obstacle()):
-            raise NotFound(why)
-        self.found = True
+        self.find()
         self.connection.send((names, at_once))
         waiting, began = [*names], time.monotonic()
         while waiting:
@@ -125,9 +154,14 @@ def main(number: int) -> None:
         except NotFound as error:
             why = error.fact
     connection.send(why)
-    method = "spawn" if _cannot_fork(before) else "fork"
+    if why is None:
+        play_on(job, connection, "spawn" if _cannot_fork(before) else "fork")
+
+
+def play_on(job: Job, connection: Connection, method: str) -> None:
+    """Play cases as the other end wants them, until it closes the connection."""
     with contextlib.suppress(EOFError, ConnectionError):
-        while not why:
+        while True:
             names, at_once = connection.recv()
             for played in play_all(job, names, at_once, method, connection):
                 connection.send(played)
@@ -273,7 +307,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
     with Path(os.devnull).open("w") as nowhere:  # the report is not to be mixed with its output
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
-    case = next(each for each in cases.load() if each.name == name)
+    case = cases.named(name)
     os.register_at_fork(after_in_child=pipe.close)  # the application may fork this process
 
     def publish(seen: Observation) -> None:
@@ -326,8 +360,8 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     seen.facts += entered.never_entered(found, ran.codes)
     seen.facts += [*ran.unentered(), *ran.twice(found)]
     seen.facts += ran.lost(found, call.provided, subject)
-    if case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
-        seen.cost, seen.memory = sum(os.times()[:2]), own_memory()
+    if looks or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
+        seen.cost, (seen.memory, seen.total) = sum(os.times()[:2]), own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit)

@@ -4,6 +4,7 @@ import difflib
 import functools
 import importlib
 import inspect
+import shlex
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -22,7 +23,10 @@ class NotFound(Told):
 
 
 class Job(NamedTuple):
-    """What is checked: a name or an object, by a specification, with a limit in seconds."""
+    """What is checked: a name, a command (its words) or an object; by a specification.
+
+    `limit` is in seconds.
+    """
 
     role: Role
     subject: Any
@@ -36,6 +40,8 @@ class Job(NamedTuple):
         subject = self.subject
         if isinstance(subject, str):
             return subject
+        if isinstance(subject, tuple):
+            return shlex.join(subject)
         return str(getattr(subject, "__qualname__", type(subject).__qualname__))
 
     def find(self) -> Callable[..., Any]:

@@ -1,0 +1,254 @@
+"""Check the application that a command would serve: the process that would serve it is the host.
+
+The command has this process's folder, environment and arguments, and no input.  What it prints is
+shown as it comes, until it would serve.  `watch.hold` waits in each of its Pythons.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from importlib import resources
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Self
+
+from lifespec.conformance.app.process import Host
+from lifespec.conformance.app.target import Job
+from lifespec.conformance.finding import Unchecked
+from lifespec.conformance.processes import ENDING, kill, kill_session, marked, until
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.watch.hold import KNOWN, NEW
+from lifespec.watch.parent import HIDDEN
+
+MARK = "LIFESPEC_HELD"  # the variable that marks what the command starts
+LAST = 1.0  # seconds that the host has to end
+TICK = 0.05  # seconds between two looks at the command
+BLOCK = 65536  # bytes
+SHORT = 60  # characters of the path of a folder for a socket
+HELD = ("hold", "hooks")  # what travels into the command's processes
+BEGIN = """\
+import sys
+sys.path.insert(0, {folder!r})
+try:
+    import lifespec_held.hold
+    lifespec_held.hold.begin({folder!r}, {home!r})
+except Exception:
+    pass
+sys.path[:] = [entry for entry in sys.path if entry != {folder!r}]
+"""
+
+
+def show(text: str) -> None:
+    """Show what the command has printed."""
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+class Command(Host):
+    """A command that runs until it would serve, and is the host of a check then.
+
+    As a context manager it ends all that the command has started.
+    """
+
+    def __init__(self, job: Job, words: Sequence[str]) -> None:
+        self.job, self.words = job, [*words]
+        self.name = shlex.join(words)
+        self.caller: socket.socket | None = None  # to the process that becomes the host
+        self.hello: dict[str, Any] = {}  # what it has told
+        self.threads: tuple[str, ...] = ()
+        self.found = False
+        self.is_shown, self.last = True, ""
+
+    def __enter__(self) -> Self:
+        self.cleanup = contextlib.ExitStack()
+        with contextlib.ExitStack() as stack:
+            place = tempfile.gettempdir()
+            if len(place) > SHORT:
+                place = "/tmp"  # noqa: S108  the path of a socket must be short
+            folder = tempfile.TemporaryDirectory(
+                prefix="lifespec-", dir=place, ignore_cleanup_errors=True
+            )
+            self.folder = Path(stack.enter_context(folder))
+            self.listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+            self.listener.bind(str(self.folder / "socket"))
+            self.listener.listen()
+            self._prepare()
+            self.process = self._start()
+            stack.callback(self._end)
+            self.cleanup = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.cleanup.close()
+
+    def _prepare(self) -> None:
+        """Write what begins in each Python of the command."""
+        package = self.folder / "lifespec_held"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        for name in HELD:
+            text = resources.files("lifespec.watch").joinpath(f"{name}.py").read_bytes()
+            (package / f"{name}.py").write_bytes(text)
+        home = str(Path(__file__).absolute().parents[3])
+        begin = BEGIN.format(folder=str(self.folder), home=home)
+        (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
+        self.output, written = os.pipe()
+        try:
+            process = subprocess.Popen(
+                self.words,
+                stdin=subprocess.DEVNULL,
+                stdout=written,
+                stderr=written,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": path, MARK: str(self.folder)},
+            )
+        except FileNotFoundError:
+            raise Unchecked(fact("no-program", program=self.words[0])) from None
+        except OSError as error:
+            why = fact("not-executable", program=self.words[0], error=error.strerror or str(error))
+            raise Unchecked(why) from None
+        finally:
+            os.close(written)
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+        return process
+
+    def _read(self) -> None:
+        """Read what the command prints, as long as a process of it is there."""
+        rest = ""
+        while block := os.read(self.output, BLOCK):
+            text = block.decode(errors="backslashreplace")
+            if self.is_shown:
+                show(text)
+                *lines, rest = (rest + text).split("\n")
+                for line in [*lines, rest]:
+                    self.last = line.strip() or self.last
+
+    def _stop_showing(self) -> None:
+        """Show what was printed until now, and nothing after it."""
+        until(lambda: not select.select([self.output], [], [], 0)[0], 1.0)
+        self.is_shown = False
+
+    # ---- until it would serve ----
+
+    def obstacle(self) -> Fact | None:
+        """Wait until the command would serve; return why that cannot be checked, or None."""
+        deadline = time.monotonic() + self.job.limit
+        while (caller := self._accept()) is None:
+            if self.process.poll() is not None and not self._is_there():
+                return self._ended()
+            if time.monotonic() > deadline:
+                return self._not_serving()
+        self._stop_showing()
+        self.listening = threading.Thread(target=self._refuse, daemon=True)
+        self.listening.start()
+        return self._unfit() or self._welcome(caller)
+
+    def _accept(self) -> socket.socket | None:
+        """Let a process that would serve say what it is; return the socket to it, if one came."""
+        if not select.select([self.listener], [], [], TICK)[0]:
+            return None
+        caller = self.cleanup.enter_context(self.listener.accept()[0])
+        with caller.makefile("rb") as file:
+            self.hello = json.loads(file.readline() or b"{}")
+        self.caller = caller
+        return caller if self.hello else None
+
+    def _refuse(self) -> None:
+        """End the other processes that come to serving: they read that nobody wants them."""
+        with contextlib.suppress(OSError):
+            while True:
+                self.listener.accept()[0].close()
+
+    def _is_there(self) -> bool:
+        """Tell whether a process is left that the command has started, such as a daemon."""
+        return bool(marked(MARK, self.folder))
+
+    def _unfit(self) -> Fact | None:
+        """Return why what the process would serve cannot be checked."""
+        version = tuple(self.hello["python"])
+        if version < NEW:
+            python = ".".join(map(str, version))
+            wanted = ".".join(map(str, NEW))
+            parts = {"python": python, "path": self.hello["executable"], "wanted": wanted}
+            return fact("command-python", **parts)
+        if interface := self.hello.get("interface"):
+            server = self.hello["server"]
+            return fact("command-interface", server=server, interface=interface)
+        return None
+
+    def _welcome(self, caller: socket.socket) -> Fact | None:
+        """Let the process be the host; return why it cannot."""
+        self._stop_supervisors()
+        caller.sendall(b"1")
+        self.connection = Connection(os.dup(caller.fileno()))
+        self.cleanup.callback(self.connection.close)
+        try:
+            self.connection.send(self.job._replace(subject=None))
+            held = self.connection.recv()
+        except (EOFError, ConnectionError):
+            return self._failed()
+        self.name = f"{self.name}: {held.name}"
+        self.threads = held.threads
+        why: Fact | None = held.why
+        return why
+
+    def _stop_supervisors(self) -> None:
+        """Stop the processes that would end or replace one that does not serve."""
+        for pid in {self.process.pid, self.hello["parent"]} - {self.hello["pid"], os.getpid()}:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(pid) == self.process.pid:
+                    os.kill(pid, signal.SIGSTOP)
+
+    # ---- why it does not ----
+
+    def _ended(self) -> Fact:
+        """Return how the command ended before it would have served."""
+        self.reader.join(ENDING)
+        status = self.process.returncode
+        what = fact("ended-at-once", name=self.words[0], status=status)
+        return self._with_last_words(what)
+
+    def _not_serving(self) -> Fact:
+        limit = self.job.limit
+        kind = "command-not-serving" if (self.folder / "python").exists() else "command-no-python"
+        return self._with_last_words(fact(kind, name=self.words[0], limit=limit, servers=KNOWN))
+
+    def _failed(self) -> Fact:
+        """Return why the process did not become a host: lifespec failed there."""
+        path = self.folder / "failed"
+        text = path.read_text("utf-8") if path.exists() else ""
+        line = text.strip().rpartition("\n")[2]
+        return fact("command-failed", error=line or "?")
+
+    def _with_last_words(self, what: Fact) -> Fact:
+        return fact("last-words", what=what, line=self.last) if self.last else what
+
+    def _end(self) -> None:
+        """End all that the command has started; the host may end by itself."""
+        self.is_shown = False
+        if self.caller:
+            with contextlib.suppress(OSError):  # it has gone, or takes too long
+                self.caller.shutdown(socket.SHUT_WR)
+                self.caller.settimeout(LAST)
+                while self.caller.recv(BLOCK):
+                    pass
+        kill_session(self.process.pid)
+        until(lambda: not kill(marked(MARK, self.folder)), ENDING)
+        self.process.wait()
+        self.listener.close()
+        self.reader.join(ENDING)
+        os.close(self.output)

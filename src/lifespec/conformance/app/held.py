@@ -1,0 +1,89 @@
+"""The host of a check that a command has become: the process in which a server would have served.
+
+It plays cases as `process.main` does, with the application that the server was given.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import sys
+import threading
+from multiprocessing.connection import Connection
+from typing import Any, NamedTuple
+
+from lifespec.conformance import cases
+from lifespec.conformance.app import process
+from lifespec.conformance.app.target import NotFound
+from lifespec.diagnosis import author, given
+from lifespec.diagnosis.fact import Fact
+
+
+class Held(NamedTuple):
+    """What the command would serve: its name, and why it cannot be checked.
+
+    `threads` are the names of the threads that run beside the one that would serve.
+    """
+
+    name: str
+    why: Fact | None
+    threads: tuple[str, ...] = ()
+
+
+def main(number: int, app: Any, target: str) -> bool:
+    """Be the host of the check of `app` until lifespec ends it; return whether that has gone.
+
+    `target` is how the command named it, "" if it has built it.
+    """
+    connection = Connection(number)
+    os.set_inheritable(number, False)  # noqa: FBT003
+    job = connection.recv()._replace(subject=app)
+    # a process that is a daemon to multiprocessing may have no children
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001
+    name = target or _named(app)
+    author.own_package(name.partition(":")[0].partition(".")[0] or _package(app))
+    cases.load()  # the processes that are forked have them
+    why = None
+    try:
+        given.remember(job.find)
+    except NotFound as error:
+        why = error.fact
+    here = threading.current_thread()
+    others = tuple(thread.name for thread in threading.enumerate() if thread is not here)
+    connection.send(Held(name or described(app), why, others))
+    if why is None:
+        process.play_on(job, connection, "fork")
+    with contextlib.suppress(EOFError):
+        connection.poll(None)  # it has ended what it sends
+    try:
+        connection.send(None)
+    except OSError:
+        return True
+    return False
+
+
+def _named(app: Any) -> str:
+    """Return the name of the application in a module that has it, "" if none has.
+
+    A script is named by another module if one has it, too: `__main__` cannot be imported.
+    """
+    for name, module in sorted(sys.modules.items(), key=lambda item: item[0].startswith("__")):
+        for attribute, value in [*getattr(module, "__dict__", {}).items()]:
+            if value is app:
+                return f"{name}:{attribute}"
+    return ""
+
+
+def _package(app: Any) -> str:
+    """Return the package of a function, or of an object's class."""
+    module = getattr(app, "__module__", None) or type(app).__module__
+    return str(module).partition(".")[0]
+
+
+def described(app: Any) -> str:
+    """Return the class of an application, with its title if it has one; or a function's name."""
+    name = getattr(app, "__qualname__", None)
+    if isinstance(name, str):
+        return name
+    kind = type(app).__qualname__
+    title = getattr(app, "title", None)
+    return f'{kind} "{title}"' if isinstance(title, str) and title not in ("", kind) else kind

@@ -1,0 +1,237 @@
+"""`check app -- COMMAND`: what a command would serve is checked, and nothing of it is left."""
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lifespec.conformance import Report, Unchecked, check_app
+from lifespec.conformance.app.command import MARK
+from lifespec.conformance.processes import environment, until
+
+BIN = Path(sys.executable).parent
+ENTRY = [sys.executable, "-m", "lifespec"]
+PROGRAMS = {
+    "shop": """\
+from contextlib import asynccontextmanager
+from fastapi import FastAPI
+
+@asynccontextmanager
+async def lifespan(app):
+    yield
+
+app = FastAPI(lifespan=lifespan)
+
+def create():
+    return FastAPI(title="Shop", lifespan=lifespan)
+""",
+    "main": """\
+import uvicorn
+from shop import create
+if __name__ == "__main__":
+    print("building the shop")
+    uvicorn.run(create(), port=1)
+""",
+    "loop": """\
+import asyncio, uvicorn
+from shop import app
+async def main():
+    server = uvicorn.Server(uvicorn.Config(app, port=1, log_level="trace"))
+    await asyncio.gather(server.serve(), asyncio.sleep(9))
+asyncio.run(main())
+""",
+    "hyper": """\
+import asyncio
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+from shop import app
+asyncio.run(serve(app, Config()))
+""",
+    "embedded": """\
+import asyncio
+from granian.server.embed import Server
+from shop import app
+asyncio.run(Server(app, port=1).serve())
+""",
+    "thread": """\
+import threading, uvicorn
+from shop import create
+thread = threading.Thread(target=uvicorn.Server(uvicorn.Config(create(), port=1)).run)
+thread.start()
+thread.join()
+""",
+    "wsgi": "def app(environ, start_response): ...",
+    "own": """\
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+import shop
+app = ProxyHeadersMiddleware(shop.app)
+""",
+}
+SERVED = {  # no port can be bound: 1 is root's, and root's is no port that is free everywhere
+    "uvicorn shop:app --port 1": "shop:app",
+    "uvicorn --factory shop:create --port 1": "shop:create()",
+    "uvicorn shop:app --port 1 --workers 2": "shop:app",
+    "uvicorn shop:app --port 1 --reload": "shop:app",
+    "uvicorn own:app --port 1": "own:app",
+    "sh -c 'uvicorn shop:app --port 1; true'": "shop:app",
+    "fastapi run shop.py --port 1": "shop:app",
+    "fastapi dev shop.py --port 1": "shop:app",
+    "python main.py": 'FastAPI "Shop"',
+    "python loop.py": "shop:app",
+    "python thread.py": 'FastAPI "Shop"',
+    "hypercorn shop:app --bind 127.0.0.1:1": "shop:app",
+    "hypercorn shop:app --bind 127.0.0.1:1 --workers 2": "shop:app",
+    "hypercorn shop:app --bind 127.0.0.1:1 -k uvloop": "shop:app",
+    "hypercorn shop:app --bind 127.0.0.1:1 -k trio": "shop:app",
+    "python hyper.py": "shop:app",
+    "granian --interface asgi shop:app --port 1 --workers 2": "shop:app",
+    "granian --interface asginl --factory shop:create --port 1": "shop:create()",
+    "granian --interface asgi shop:app --port 1 --reload": "shop:app",
+    "python embedded.py": "shop:app",
+    "gunicorn -k asgi shop:app --bind 127.0.0.1:1 --workers 2": "shop:app",
+    "gunicorn -k uvicorn_worker.UvicornWorker shop:app --bind 127.0.0.1:1 --reload": "shop:app",
+    "daphne shop:app --port 1": "shop:app",
+}
+QUICK = {"uvicorn shop:app --port 1 --reload", "python loop.py", "python thread.py"}
+UNSERVED = {
+    "gunicorn wsgi:app": "gunicorn would serve it by WSGI",
+    "uvicorn wsgi:app --interface wsgi": "uvicorn would serve it by WSGI",
+    "hypercorn wsgi:wsgi:app": "hypercorn would serve it by WSGI",
+    "granian --interface rsgi shop:app": "granian would serve it by RSGI",
+    "uvicorn shop:nothing": 'last words: ERROR: Error loading ASGI app. Attribute "nothing" not f',
+    "python -c 'input()'": (
+        "python ended with status 1 before it served anything; its last words: EOFError: EOF when"
+        " reading a line"
+    ),
+}
+
+
+OLDER = """\
+import sys
+sys.version_info = (3, 9, 18)
+uvicorn.run(create(), port=1)
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield a folder for temporary files, by which the processes of this test are known."""
+    with tempfile.TemporaryDirectory(prefix="held-") as name:
+        monkeypatch.setenv("TMPDIR", name)
+        monkeypatch.setattr(tempfile, "tempdir", name)
+        yield name
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with the programs; commands are those of this environment."""
+    for name, text in PROGRAMS.items():
+        (tmp_path / f"{name}.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(BIN), prepend=os.pathsep)
+    return tmp_path
+
+
+def left() -> list[int]:
+    """Return the processes that commands have left."""
+    wanted = f"\0{MARK}={tempfile.gettempdir()}/".encode()
+    pids = [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+    return [int(pid) for pid in pids if wanted in b"\0" + environment(pid)]
+
+
+def checked(command: str, **options: object) -> Report:
+    report: Report = check_app(shlex.split(command), **options)  # type: ignore[arg-type]
+    return report
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        pytest.param(command, name, marks=[] if command in QUICK else [pytest.mark.slow])
+        for command, name in SERVED.items()
+    ],
+)
+def test_what_a_command_would_serve_is_checked(command: str, name: str) -> None:
+    report = checked(command, quick=True)
+    assert report.subject == f"{shlex.join(shlex.split(command))}: {name}"
+    assert (report.starts, report.stops, report.status) == (True, True, 0), report
+    assert left() == []
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(("command", "sentence"), UNSERVED.items())
+def test_a_command_that_comes_to_no_application_is_told(command: str, sentence: str) -> None:
+    report = checked(command, quick=True)
+    assert report.status == 2
+    assert sentence in " ".join(str(report).split())
+    assert left() == []
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [("python -c 'import time; time.sleep(99)'", "serving"), ("sleep 99", "no-python")],
+)
+def test_a_command_that_does_not_come_to_serving_is_ended(command: str, kind: str) -> None:
+    report = checked(command, timeout=2)
+    assert report.unchecked
+    assert report.unchecked.kind == {"serving": "command-not-serving"}.get(
+        kind, "command-no-python"
+    )
+    assert left() == []
+
+
+@pytest.mark.parametrize("program", ["/nothing", "/"])
+def test_a_command_that_cannot_be_started_is_told(program: str) -> None:
+    with pytest.raises(Unchecked, match=f"{program}"):
+        check_app([program])
+
+
+def test_what_a_command_prints_is_shown_until_it_would_serve(
+    shop: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (shop / "shop.py").write_text(PROGRAMS["shop"].replace("    yield", "    print('x'); yield"))
+    assert checked("python main.py", quick=True).ok
+    assert capfd.readouterr().err == "building the shop\n"
+
+
+def test_a_python_that_is_too_old_gets_a_sentence(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (shop / "main.py").write_text(f"{PROGRAMS['main'].partition('if ')[0]}{OLDER}")
+    monkeypatch.delenv("COVERAGE_PROCESS_START", raising=False)
+    report = checked("python main.py")
+    assert report.status == 2
+    assert "the command runs on Python 3.9.18" in " ".join(str(report).split())
+
+
+def test_lifespec_that_fails_in_the_process_says_so(shop: Path) -> None:
+    broken = "import sys\nsys.modules['lifespec.conformance'] = None\n"
+    (shop / "main.py").write_text(broken + PROGRAMS["main"])
+    report = checked("python main.py")
+    assert report.status == 2
+    assert "lifespec itself failed in the process of the command" in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_check_that_is_interrupted(shop: Path, number: int) -> None:
+    (shop / "shop.py").write_text(
+        PROGRAMS["shop"].replace(
+            "    yield", "    import time; print(1); time.sleep(99)\n    yield"
+        )
+    )
+    command = [*ENTRY, "check", "app", "--", "sh", "-c", "uvicorn shop:app; true"]
+    process = subprocess.Popen(command, cwd=shop, stderr=subprocess.PIPE, text=True)
+    assert process.stderr
+    assert "cases: the application is started" in process.stderr.readline()
+    process.send_signal(number)
+    process.wait(30)
+    process.stderr.close()
+    assert until(lambda: not left(), 10)
