@@ -31,6 +31,7 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any, TypeVar
 
 __all__ = ["double_to_single_callable", "with_lifespan"]
@@ -56,16 +57,16 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
 
     Raises TypeError if one of the two cannot be called.
     """
-    for each in (app, lifespan):
-        if not callable(each):
-            raise TypeError(f"with_lifespan(app, lifespan) takes two callables, got {each!r}")
+    for argument in (app, lifespan):
+        if not callable(argument):
+            raise TypeError(f"with_lifespan(app, lifespan) takes two callables, got {argument!r}")
 
     async def application(scope: Any, receive: Receive, send: Send) -> object:
         if scope["type"] != "lifespan":
             return await app(scope, receive, send)
-        if replaced:
+        if replaced is not None:
             log.warning("with_lifespan replaces the lifespan of the application, %r", replaced)
-        await _run_lifespan(lambda: lifespan(app), scope, receive, send)
+        await _run_lifespan(partial(lifespan, app), scope, receive, send)
         return None
 
     replaced = _own_lifespan(app)
@@ -75,8 +76,11 @@ def with_lifespan(app: App, lifespan: Callable[[App], Context]) -> Application:
 
 def _own_lifespan(app: Any) -> Any:
     """Return the lifespan that an application was given, None if there is none or it is unknown."""
-    found = getattr(getattr(app, "router", app), "lifespan_context", None)
-    return None if type(found).__name__ == "_DefaultLifespan" else found  # Starlette's own
+    holder = getattr(app, "router", app)
+    own = getattr(holder, "lifespan_context", None)
+    if type(own).__name__ == "_DefaultLifespan":  # Starlette's, if none was given
+        return None
+    return own
 
 
 async def _run_lifespan(
@@ -113,8 +117,10 @@ def _was_cancelled(error: BaseException) -> bool:
 
     A CancelledError is not enough: a task that the context manager awaited can raise one, too.
     """
+    if isinstance(error, GeneratorExit):
+        return True
     trio: Any = sys.modules.get("trio")
-    if isinstance(error, GeneratorExit) or (trio and _only(error, trio.Cancelled)):
+    if trio is not None and _only(error, trio.Cancelled):
         return True
     if not _only(error, asyncio.CancelledError):
         return False
@@ -140,11 +146,12 @@ def failure_message(error: BaseException) -> str:
 def _share(state: Mapping[str, Any], scope: Any) -> None:
     if not isinstance(state, Mapping):
         raise TypeError(f"a lifespan context yields None or a mapping of state, not {state!r}")
-    if state and "state" not in scope:
+    if not state:
+        return  # an empty mapping asks for nothing: any server will do
+    if "state" not in scope:
         keys = ", ".join(map(str, state))
         raise RuntimeError(f"the context yields state ({keys}), and the server offers none")
-    if state:
-        scope["state"].update(state)
+    scope["state"].update(state)
 
 
 def double_to_single_callable(

@@ -62,8 +62,12 @@ async def _start(
 ) -> None:
     owners: dict[str, str] = {}
     for number, part in enumerate(parts, 1):
-        own = {**scope, "state": {}} if "state" in scope else scope
-        state = await stack.enter_async_context(_lifespan(part, own, failures)) or {}
+        own = dict(scope)
+        if "state" in scope:
+            own["state"] = {}
+        state = await stack.enter_async_context(_lifespan(part, own, failures))
+        if state is None:  # the server offers none
+            continue
         name = f"{number} ({getattr(part, '__name__', type(part).__name__)})"
         for key, value in state.items():
             if owners.setdefault(key, name) != name:
@@ -80,7 +84,8 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
     async def part(scope: Any, receive: Receive, send: Send) -> None:
         async def receive_and_note() -> Any:
             nonlocal received
-            event, received = await receive(), True
+            event = await receive()
+            received = True
             return event
 
         await app(scope, receive_and_note, send)
@@ -88,7 +93,8 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
     lifespan = lifespan_class()(part, scope=scope)
     try:
         async with lifespan:
-            if received and lifespan.supported is False and (error := lifespan.error):
+            error = lifespan.error
+            if received and error is not None and lifespan.supported is False:
                 sentence = "The application raised during startup instead of answering it"
                 raise StartupFailed(f"{sentence}: {error!r}", failure_message(error)) from error
             yield lifespan.state

@@ -81,7 +81,12 @@ TABLE: dict[Phase, dict[str, tuple[Phase, Outcome | None, int, str]]] = {
     },
 }
 EXITS = KeyboardInterrupt, SystemExit  # they end the server, too
-ANSWERS = {type_: type_.split(".")[1] for row in TABLE.values() for type_ in row if "." in type_}
+ANSWERS = {  # by the type of the event, what it answers
+    "lifespan.startup.complete": "startup",
+    "lifespan.startup.failed": "startup",
+    "lifespan.shutdown.complete": "shutdown",
+    "lifespan.shutdown.failed": "shutdown",
+}
 log = logging.getLogger(__name__)
 
 
@@ -146,7 +151,11 @@ def copy_scope(scope: Mapping[str, Any]) -> dict[str, Any]:
         raise TypeError(f"scope must be a mapping, got {scope!r}")
     if scope.get("type") != "lifespan" or scope.get("state", {}) != {}:
         raise ValueError(f"scope must have the type 'lifespan' and no state yet, got {scope!r}")
-    return {k: {**v} if isinstance(v, Mapping) else v for k, v in scope.items()}
+    copy = dict(scope)
+    for key, value in scope.items():
+        if isinstance(value, Mapping):  # versions, extensions and the empty state
+            copy[key] = dict(value)
+    return copy
 
 
 def parse_timeout(seconds: float | None) -> float | None:
@@ -162,7 +171,9 @@ def parse_timeout(seconds: float | None) -> float | None:
 
 def is_repeated(error: BaseException, first: BaseException | None) -> bool:
     """Tell whether a cancel scope of anyio (4.16) repeats its cancellation; each wait gets it."""
-    return first is not None and "cancel scope" in str(error) and str(error) == str(first)
+    if first is None or "cancel scope" not in str(error):
+        return False
+    return str(error) == str(first)
 
 
 def safe_repr(value: object) -> str:
@@ -179,8 +190,10 @@ class Lifespan:
     `scope` is copied and gets a new state; None means lifespan 2.0 (ASGI).  The timeouts and
     `grace` are seconds; None means no timeout.  `grace` is how long the application may run after
     its final answer, and again after it was cancelled.  `strict` also raises if the application
-    does not support lifespan, crashed or returned early.  Invalid arguments raise TypeError or
-    ValueError, and methods called before startup(), or in another event loop, RuntimeError.
+    does not support lifespan, crashed or returned early: servers call it ``--lifespan on``, and
+    the default ``auto``.  For ``off``, call the application without a `Lifespan`.  Invalid
+    arguments raise TypeError or ValueError, and methods called before startup(), or in another
+    event loop, RuntimeError.
 
     `scope` is what the application is called with, and `state` its live state, or None.  `phase`
     says how far the lifespan is, `outcome` how it ended, and `supported` whether the application
@@ -199,16 +212,25 @@ class Lifespan:
     ) -> None:
         if not callable(app):
             raise TypeError(f"app must be callable, got {app!r}")
-        self.scope = new_scope() if scope is None else copy_scope(scope)
+        if scope is None:
+            self.scope = new_scope()
+        else:
+            self.scope = copy_scope(scope)
         self.state: Any = self.scope.get("state")
         self.phase: Phase = "new"
         self.outcome: Outcome | None = None
         self.supported: bool | None = None
-        self._app, self._errors = app, STRICT if strict else ERRORS
+        self._app = app
+        self._errors = ERRORS
+        if strict:
+            self._errors = STRICT
         grace = parse_timeout(grace)
-        self._timeouts: dict[Phase, float | None] = {"answered": grace, "cancelling": grace}
-        self._timeouts["waiting"] = parse_timeout(startup_timeout)
-        self._timeouts["stopping"] = parse_timeout(shutdown_timeout)
+        self._timeouts: dict[Phase, float | None] = {
+            "waiting": parse_timeout(startup_timeout),
+            "stopping": parse_timeout(shutdown_timeout),
+            "answered": grace,
+            "cancelling": grace,
+        }
         self._inbox: list[dict[str, str]] = []
         self._stage = ""  # "startup" or "shutdown", which was sent or answered last
         self._message = ""  # of the last *.failed event
@@ -220,13 +242,17 @@ class Lifespan:
         self._receiver_cancelled = False
 
     def __repr__(self) -> str:
-        outcome = f", outcome {self.outcome}" if self.outcome else ""
-        return f"<{type(self).__name__} of {safe_repr(self._app)}: {self.phase}{outcome}>"
+        how: str = self.phase
+        if self.outcome:
+            how = f"{self.phase}, outcome {self.outcome}"
+        return f"<{type(self).__name__} of {safe_repr(self._app)}: {how}>"
 
     @property
     def error(self) -> BaseException | None:
         """What the application raised before it answered startup or when it crashed, or None."""
-        return self._raised if self.outcome in ("unsupported", "crashed") else None
+        if self.outcome in ("unsupported", "crashed"):
+            return self._raised
+        return None
 
     async def app(self, scope: Mapping[str, Any], receive: Any, send: Any) -> object:
         """Call the application with a request: an ASGI application for clients that start none."""
@@ -248,6 +274,9 @@ class Lifespan:
     def report(self, level: int, sentence: str, error: BaseException | None) -> None:
         """Log a sentence and the traceback of `error`, if any; override this to log elsewhere."""
         log.log(level, sentence, exc_info=error)
+
+    def entered(self, phase: Phase) -> None:
+        """Note that a phase began; override this to log that the server waits, or to show it."""
 
     def __aenter__(self) -> Coroutine[Any, Any, Self]:
         return self.startup()
@@ -331,7 +360,8 @@ class Lifespan:
         return self.phase == "running" or self.outcome in {"crashed", "returned"}
 
     def _raise_for_outcome(self, stage: str) -> None:
-        if kind := self._errors[stage].get(self.outcome):
+        kind = self._errors[stage].get(self.outcome)
+        if kind is not None:
             raise kind(self._sentence, self._message) from self._raised
 
     def _call_app(self) -> Awaitable[object]:
@@ -353,21 +383,39 @@ class Lifespan:
     async def _send(self, message: Any) -> None:
         if self.phase in {"cancelling", "ended"}:
             return  # [send-after-end-does-nothing]
-        trigger = message.get("type") if isinstance(message, dict) else None
+        trigger = ""
+        if isinstance(message, dict):
+            trigger = message.get("type", "")
         if not isinstance(trigger, str) or trigger not in ANSWERS:  # [send-refuses-unknown]
             raise ProtocolError(f"The application sent {safe_repr(message)}", "events-known")
-        stage = ANSWERS[trigger]
-        value = message.get("message", "") if trigger.endswith("failed") else ""
-        text = value if isinstance(value, str) else safe_repr(value)  # [failed-message-default]
         if trigger not in TABLE[self.phase]:
-            rule = f"{stage}-answered-once" if stage == self._stage else "answers-in-order"
-            early = (stage, self._stage) == ("shutdown", "startup")
-            reason = "not requested yet" if early else "already answered"
-            raise ProtocolError(f"{stage} was {reason}: {trigger} was refused", rule)
-        self._stage, self._message, self.supported = stage, text, True
-        self._on(trigger, text and f": {text}")
-        if text is not value:  # after the transition: the type alone reports the failure
+            raise self._out_of_order(trigger)
+        value: Any = ""
+        if trigger.endswith("failed"):
+            value = message.get("message", "")  # [failed-message-default]
+        text = value
+        if not isinstance(value, str):  # also None, 0 and b"", which are as false as no message
+            text = safe_repr(value)
+        detail = ""
+        if text:
+            detail = f": {text}"
+        self._stage = ANSWERS[trigger]
+        self._message = text
+        self.supported = True
+        self._on(trigger, detail)
+        if not isinstance(value, str):  # after the transition: the type alone reports the failure
             raise ProtocolError(f"'message' must be a str, got {text}", "message-is-text")
+
+    def _out_of_order(self, trigger: str) -> ProtocolError:
+        """Return what `send` raises for an answer that the phase does not have."""
+        stage = ANSWERS[trigger]
+        rule = "answers-in-order"
+        if stage == self._stage:
+            rule = f"{stage}-answered-once"
+        reason = "already answered"
+        if stage == "shutdown" and self._stage == "startup":
+            reason = "not requested yet"
+        return ProtocolError(f"{stage} was {reason}: {trigger} was refused", rule)
 
     def _on_raised(self, error: BaseException, *, cancelled: bool) -> None:
         """Handle an exception of the application; `cancelled` if it is only a cancellation."""
@@ -378,31 +426,53 @@ class Lifespan:
             return
         self._raised = error
         self._on("exited" if isinstance(error, EXITS) else "raised", f": {safe_repr(error)}", error)
-        refused = BaseExceptionGroup("", [error]).subgroup(ProtocolError)
-        if self.outcome == "unsupported" and (refused or not (self._called and self._inbox)):
+        if self.outcome == "unsupported" and not self._is_on_the_scope(error):
             self._on("unanswered", error=error)
 
+    def _is_on_the_scope(self, error: BaseException) -> bool:
+        """Tell whether an application without lifespan raised on the scope, as ASGI asks it to."""
+        if BaseExceptionGroup("", [error]).subgroup(ProtocolError):
+            return False  # it has sent something
+        return self._called and bool(self._inbox)  # it has not received startup
+
     def _on_timeout(self, seconds: float) -> None:
-        activity = "was waiting for another event" if self._receiving else "was still running"
-        activity = "had not received the event" if self._inbox else activity
-        detail = "" if self.phase == "cancelling" else f": it {activity}"
-        self._on("expired", f" within {seconds:g} s{detail}")
+        detail = f" within {seconds:g} s"
+        if self.phase == "cancelling":
+            pass  # the first timeout said already what it was doing
+        elif self._inbox:
+            detail += ": it had not received the event"
+        elif self._receiving:
+            detail += ": it was waiting for another event"
+        else:
+            detail += ": it was still running"
+        self._on("expired", detail)
 
     def _on(self, trigger: str, detail: str = "", error: BaseException | None = None) -> bool:
         """Apply the row of TABLE for a trigger; return False if there is none."""
         row = TABLE[self.phase].get(trigger)
-        if not row:
+        if row is None:
             return False
+        before = self.phase
         self.phase, outcome, level, words = row
-        self.outcome = self.outcome or outcome
+        if self.outcome is None:
+            self.outcome = outcome
+        if outcome == "unsupported":
+            self.supported = False
         self._enter()
+        if self.phase != before:
+            self.entered(self.phase)
         if level:
-            self.supported = False if outcome == "unsupported" else self.supported
-            level = DEBUG if error and self.outcome == "failed" else level  # already an ERROR
-            sentence = f"The application {words}{detail}"
-            self._sentence = self._sentence or sentence
-            self.report(level, sentence, error if level != INFO else None)
+            self._log(level, f"The application {words}{detail}", error)
         return True
+
+    def _log(self, level: int, sentence: str, error: BaseException | None) -> None:
+        if not self._sentence:
+            self._sentence = sentence
+        if level == INFO:
+            error = None
+        elif error is not None and self.outcome == "failed":
+            level = DEBUG  # the failure itself was an ERROR
+        self.report(level, sentence, error)
 
     # ---- cut here: no event loop above this line, asyncio below it -------------------------------
 
@@ -436,7 +506,9 @@ class Lifespan:
             self._loop: Any = asyncio.get_running_loop()
             self._waiters: list[asyncio.Future[None]] = []
             self._timer: asyncio.TimerHandle | None = None
-            self._task: Any = asyncio.Task(self._run_app())
+            # not loop.create_task: an eager task factory of Python 3.12 would begin the application
+            # here, before `_task` is set, and inside of startup()
+            self._task: Any = asyncio.Task(self._run_app(), name="lifespan")
             self._task.add_done_callback(self._on_task_done)
         elif self.phase == "cancelling":
             self._task.cancel()
@@ -444,7 +516,7 @@ class Lifespan:
             if not waiter.done():
                 waiter.set_result(None)
         self._waiters.clear()
-        if self._timer:
+        if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
@@ -452,9 +524,10 @@ class Lifespan:
         """Return a future that resolves at the next phase; start the timer of this one."""
         waiter: asyncio.Future[None] = asyncio.Future()
         if self._waiters:  # drop those whose task was cancelled
-            self._waiters = [each for each in self._waiters if not each.done()]
+            self._waiters = [other for other in self._waiters if not other.done()]
         self._waiters.append(waiter)
-        if not self._timer and (seconds := self._timeouts.get(self.phase)) is not None:
+        seconds = self._timeouts.get(self.phase)
+        if seconds is not None and self._timer is None:
             self._timer = self._loop.call_later(seconds, self._on_timeout, seconds)
         return waiter
 

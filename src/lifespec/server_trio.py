@@ -98,20 +98,25 @@ class Lifespan(server.Lifespan):
             self._call, self._body = trio.CancelScope(), trio.CancelScope()
             self._changed, self._in_body = lowlevel.ParkingLot(), ExitStack()
             self._ends: dict[server.Phase, float] = {}  # when each phase times out
-            self._task = lowlevel.spawn_system_task(self._run_app, context=copy_context())
+            self._task = lowlevel.spawn_system_task(
+                self._run_app, name="lifespan", context=copy_context()
+            )
         elif self.phase == "cancelling":
             self._call.cancel()
         self._changed.unpark_all()
 
     async def _wait(self) -> None:
-        phase, seconds = self.phase, self._timeouts.get(self.phase)
-        end = math.inf if seconds is None else trio.current_time() + seconds
+        phase = self.phase
+        seconds = self._timeouts.get(phase)
+        end = math.inf
+        if seconds is not None:
+            end = trio.current_time() + seconds
         with trio.CancelScope(deadline=self._ends.setdefault(phase, end)):
             await self._changed.park()
             return
         await lowlevel.cancel_shielded_checkpoint()  # an answer at the same moment comes first
-        if self.phase == phase:
-            self._on_timeout(seconds or 0)
+        if self.phase == phase and seconds is not None:
+            self._on_timeout(seconds)
 
     def _cancel_receiver(self) -> None:
         """Cancel the application if its own task waits for another event."""
@@ -124,7 +129,9 @@ def exit_in(error: BaseException) -> BaseException:
     found: BaseException | None = BaseExceptionGroup("", [error]).subgroup(EXITS)
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
-    return found or error
+    if found is None:
+        return error
+    return found
 
 
 def only_cancelled(error: BaseException) -> bool:

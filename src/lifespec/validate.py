@@ -253,12 +253,19 @@ def lifespan_scope(spec: str, *, state: bool = True, worker: int | None = None) 
     if row is None:
         known = ", ".join(SPECS)
         raise ValueError(f"unknown spec {spec!r} (choose from {known})")
-    if worker is not None and (not row.workers or worker < 1):
-        raise ValueError(f"{row.title} has no worker {worker!r}: PAGI counts them from 1 on")
-    number = {"is_worker": 0} if worker is None else {"is_worker": 1, "worker_num": worker}
-    versions = {**row.versions, **(number if row.workers else {})}
-    envelope = {row.envelope: versions} if row.envelope else {}
-    return {"type": "lifespan", **envelope, **({"state": {}} if state and row.state else {})}
+    versions: dict[str, Any] = dict(row.versions)
+    if worker is not None:
+        if not row.workers or worker < 1:
+            raise ValueError(f"{row.title} has no worker {worker!r}: PAGI counts them from 1 on")
+        versions |= {"is_worker": 1, "worker_num": worker}
+    elif row.workers:
+        versions["is_worker"] = 0
+    scope: dict[str, Any] = {"type": "lifespan"}
+    if row.envelope:
+        scope[row.envelope] = versions
+    if state and row.state:
+        scope["state"] = {}
+    return scope
 
 
 _REPR = reprlib.Repr()
@@ -325,13 +332,18 @@ _NO_REQUEST: Mapping[State, str] = MappingProxyType(
 
 def _type(value: Any) -> str:
     """Return the type of a scope, or "" if it has none."""
-    kind = value.get("type") if isinstance(value, (dict, Mapping)) else None
-    return kind if isinstance(kind, str) else ""
+    if isinstance(value, (dict, Mapping)):  # dict alone is the quicker question
+        kind = value.get("type")
+        if isinstance(kind, str):
+            return kind
+    return ""
 
 
 def _event(value: Any) -> str:
     """Return the type of an event, or "" if it is not a dict or has none."""
-    return _type(value) if isinstance(value, dict) else ""
+    if isinstance(value, dict):  # no other mapping: ASGI's events are dicts
+        return _type(value)
+    return ""
 
 
 def _cancelled() -> bool:
@@ -345,13 +357,19 @@ def _cancelled() -> bool:
 
 def _spec(scope: Any) -> Spec:
     """Find the specification that a scope follows."""
-    rows = (row for row in SPECS.values() if row.envelope and row.envelope in scope)
     oldest = SPECS["asgi 1.0"]
-    row = next(rows, oldest)
-    envelope = scope.get(row.envelope)
-    version = envelope.get("spec_version") if isinstance(envelope, Mapping) else None
-    if row.envelope == "asgi" and version in (None, "1.0"):  # the default is 1.0
-        return row._replace(title=oldest.title, failures=False, open=row.open | _FAILURES)
+    for row in SPECS.values():
+        if row.envelope and row.envelope in scope:
+            break
+    else:
+        return oldest
+    if row.envelope == "asgi":
+        envelope = scope["asgi"]
+        version = None
+        if isinstance(envelope, Mapping):
+            version = envelope.get("spec_version")
+        if version in (None, "1.0"):  # the default is 1.0
+            return row._replace(title=oldest.title, failures=False, open=row.open | _FAILURES)
     return row
 
 
@@ -409,26 +427,35 @@ class validator:
         return value
 
     def _report(self, violation: Violation, *, warning: bool) -> None:
-        (self.warnings if warning else self.violations).append(violation)
-        if self.raises and not warning:
+        if warning:
+            self.warnings.append(violation)
+            return
+        self.violations.append(violation)
+        if self.raises:
             raise violation
 
     def _add(self, sequence: "_Sequence") -> None:
-        others = [other for other in self._lifespans.get(get_ident(), ()) if not other.ended]
-        self._lifespans[get_ident()] = [*others, sequence]
-        if others:
-            others[-1].report("once-per-loop", "server", "began another lifespan")
+        running = [other for other in self._lifespans.get(get_ident(), []) if not other.ended]
+        self._lifespans[get_ident()] = [*running, sequence]
+        if running:
+            running[-1].report("once-per-loop", "server", "began another lifespan")
 
     def _check_request(self, scope: Any) -> None:
-        """Report a request that breaks a rule for every lifespan of this event loop."""
+        """Report a request that breaks a rule for every lifespan of this event loop.
+
+        If there are two, a request that is right for one of them may belong to that one.
+        """
         if not _type(scope):
             message = f"The server called the application with {_repr(scope)} as its scope"
             self._report(Violation("scope-type", "server", message), warning=False)
             return
-        lifespans = self._lifespans.get(get_ident(), [])
-        faults = [fault for each in lifespans if (fault := each.request_fault(scope))]
-        if lifespans and len(faults) == len(lifespans):
-            lifespans[-1].report_request(scope, faults[-1])
+        fault = None
+        for lifespan in self._lifespans.get(get_ident(), []):
+            fault = lifespan.request_fault(scope)
+            if fault is None:
+                return
+        if fault is not None:
+            lifespan.report_request(scope, fault)
 
 
 class _Sequence:
@@ -439,8 +466,11 @@ class _Sequence:
     after_end = ""  # the rule that shutdown breaks then
 
     def __init__(self, collect: Collect, scope: Any, receive: Receive, send: Send) -> None:
-        self._collect, self._scope, self._receive, self._send = collect, scope, receive, send
-        self._events: set[str] = set()  # types that the server has sent
+        self._collect = collect
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._startup_sent = False
         self._spec = _spec(scope)
         self._state = scope.get("state")  # an application may put another one in its place
         self._kept: dict[Any, Any] = {}
@@ -451,7 +481,9 @@ class _Sequence:
         self, rule: str, role: str, what: str, when: State | None = None, *, warning: bool = False
     ) -> None:
         """Report a rule that was broken in a state, by default the current one."""
-        message = f"The {role} {what} {_MOMENTS[when or self.state]}"
+        if when is None:
+            when = self.state
+        message = f"The {role} {what} {_MOMENTS[when]}"
         self._collect(Violation(rule, role, message), warning=warning or rule in self._spec.open)
 
     def check_scope(self) -> None:
@@ -466,7 +498,10 @@ class _Sequence:
         if kind in EVENTS and EVENTS[kind].sender == "server":
             self._step(kind, "server", f"sent {kind}")
         else:
-            rule = "startup-sent" if self.state == "called" else "shutdown-sent"
+            # it stands in the place of the event that should come next
+            rule = "shutdown-sent"
+            if not self._startup_sent:
+                rule = "startup-sent"
             self.report(rule, "server", f"sent {_repr(event)}")
         return event
 
@@ -494,8 +529,12 @@ class _Sequence:
             self.report("events-known", "application", f"sent {_repr(message)}")
             return False
         keys = EVENTS[kind].defaults
-        without = None if self._spec.needs_message else ""
-        valid = all(isinstance(message.get(key, without), str) for key in keys)
+        valid = True
+        if "message" in keys:
+            text = message.get("message", keys["message"])
+            if self._spec.needs_message:
+                text = message.get("message")
+            valid = isinstance(text, str)
         if not valid:
             self.report("message-is-text", "application", f"sent {_repr(message)}")
         if keys and not self._spec.failures:
@@ -508,7 +547,9 @@ class _Sequence:
 
     def _keep_state(self) -> None:
         """Keep what the application has put into the state at startup."""
-        self._kept = dict(self._state) if isinstance(self._state, Mapping) else {}
+        self._kept = {}
+        if isinstance(self._state, Mapping):
+            self._kept = dict(self._state)
         for key in self._kept:
             if not isinstance(key, str):
                 what = f"put the key {_repr(key)} into the state"
@@ -519,24 +560,32 @@ class _Sequence:
 
     def _check_refusal(self, message: Any, before: State) -> None:
         """Report a server that refuses a message without a reason."""
-        rule = "send-after-end-does-nothing" if before == "gone" else ""
-        valid = len(self._refusals) == 1 and self._refusals[0][1]
-        if valid and set(message) - {"type", *EVENTS[message["type"]].defaults}:
-            rule = "extra-keys-ignored"
-        if rule:
-            self.report(rule, "server", f"refused {_repr(message)}", before)
+        refused = f"refused {_repr(message)}"
+        if before == "gone":
+            self.report("send-after-end-does-nothing", "server", refused, before)
+        elif len(self._refusals) == 1 and self._refusals[0][1]:  # the first, of a valid answer
+            known = {"type", *EVENTS[message["type"]].defaults}
+            if set(message) - known:
+                self.report("extra-keys-ignored", "server", refused, before)
 
     def on_raised(self, error: BaseException) -> None:
         """End the sequence: the call raised by itself, by a refusal, or when it was cancelled."""
         own = isinstance(error, Exception) and not isinstance(error, Violation)
-        early = {"called", "starting"} if self._spec.failures else {"called"}  # 1.0: on the scope
-        rule = "unsupported-gets-no-events" if own and self.state in early else ""
-        refused = any(error is refusal for refusal, _valid in self._refusals)
-        self._end_call("raise" if own and not refused else "", f"raised {_repr(error)}", rule)
+        rule = ""
+        if own and self.state == "called":
+            rule = "unsupported-gets-no-events"
+        if own and self.state == "starting" and self._spec.failures:  # in 1.0, on the scope alone
+            rule = "unsupported-gets-no-events"
+        trigger = ""
+        if own and not any(error is refusal for refusal, _valid in self._refusals):
+            trigger = "raise"
+        self._end_call(trigger, f"raised {_repr(error)}", rule)
 
     def on_returned(self) -> None:
         """End the sequence: the call returned."""
-        rule = "returned-gets-no-events" if self.state in ("called", "starting") else ""
+        rule = ""
+        if self.state in ("called", "starting"):
+            rule = "returned-gets-no-events"
         self._end_call("return", "returned", rule)
 
     def _end_call(self, trigger: str, did: str, rule: str) -> None:
@@ -547,11 +596,15 @@ class _Sequence:
         self.state = "gone"
 
     def _step(self, trigger: str, role: str, did: str) -> None:
-        before, (self.state, rule, warning) = self.state, TRANSITIONS[self.state][trigger]
-        if trigger == "lifespan.startup" and trigger not in self._events:
-            # the first may come after the answer, if that was too early
-            rule, warning = "", rule and warning
-        self._events.add(trigger)
+        before = self.state
+        self.state, rule, warning = TRANSITIONS[before][trigger]
+        if trigger == "lifespan.startup":
+            if not self._startup_sent:
+                # the first may come after the answer, if that was too early
+                if not rule:
+                    warning = ""
+                rule = ""
+            self._startup_sent = True
         if self.after_end and trigger == "lifespan.shutdown":
             self.report(self.after_end, role, did)
         elif rule or warning:
@@ -559,14 +612,22 @@ class _Sequence:
 
     def request_fault(self, scope: Any) -> Fault | None:
         """Return the rule that a request breaks, or None."""
-        if self.ended and self.ended != "refused":
-            return None
-        if rule := _NO_REQUEST.get(self.ended or self.state):
+        state = self.state
+        if self.ended is not None:
+            state = self.ended
+            if state != "refused":
+                return None
+        rule = _NO_REQUEST.get(state)
+        if rule is not None:
             return Fault(rule, "")
-        return self._state_fault(scope) if isinstance(self._state, Mapping) else None
+        if isinstance(self._state, Mapping):
+            return self._state_fault(scope)
+        return None
 
     def _state_fault(self, scope: Any) -> Fault | None:
-        live, state, absent = self._state, scope.get("state"), object()
+        live = self._state
+        state = scope.get("state")
+        absent = object()
         if state is live:
             return Fault("state-shallow-copy", " with the state itself, not with a copy")
         if not isinstance(state, Mapping):
@@ -583,5 +644,4 @@ class _Sequence:
         if fault.rule not in self._reported:
             self._reported.add(fault.rule)
             what = f"called the application for {_repr(scope.get('type'))}{fault.what}"
-            state = self.ended or self.state
-            self.report(fault.rule, "server", what, state, warning=fault.warning)
+            self.report(fault.rule, "server", what, self.ended, warning=fault.warning)

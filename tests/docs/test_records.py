@@ -69,6 +69,28 @@ def test_branches_that_each_add_a_row_merge(
     assert {*tomllib.loads(table.read_text())["rows"]} == {"one", "two", "three"}
 
 
+def record(name: str) -> Any:
+    return json.loads((ROOT / "docs" / "matrix" / f"{name}.json").read_text("utf-8"))
+
+
+def test_nothing_is_quicker_than_the_floor_and_lifespec_is_ahead_of_every_peer() -> None:
+    bench = record("bench")
+    for measured in bench, *bench["pythons"]:
+        seconds = {row["name"]: row["seconds"] for row in measured["lifespan"]}
+        floor, lifespec, *peers = seconds.values()
+        assert [*seconds][:2] == ["floor", "lifespec"]
+        assert floor < lifespec < min(peers), measured["python"]
+
+
+def test_the_sums_of_a_record_are_those_of_its_parts() -> None:
+    mutants = record("mutants")
+    for key in "changes", "noticed":
+        assert mutants[key] == sum(row[key] for row in mutants["files"].values())
+    exhaustive = record("exhaustive")
+    for size, counts in exhaustive["server"].items():
+        assert counts["runs"] == sum(exhaustive["runs by length"][: int(size)])
+
+
 ANSWERS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "servers": lambda row: matrix.answers(row["findings"]),
     "drivers": lambda row: matrix.answers(row["findings"]),

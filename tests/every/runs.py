@@ -18,6 +18,7 @@ import os
 import platform
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from logging import DEBUG
 from pathlib import Path
@@ -53,7 +54,7 @@ class Tally:
 
     applications: int = 0
     tried: int = 0
-    runs: int = 0
+    by_length: Counter[int] = field(default_factory=Counter)  # runs, by the number of actions
     most: int = 0  # stop points of one application
     hangs: int = 0  # without a limit, where the application waits for what does not come
     differences: list[str] = field(default_factory=list)
@@ -174,7 +175,7 @@ class Runner:
         if found != wanted or complaints:
             what = f"{' '.join(script)} ({swallows=}, {stop}): {wanted} was expected, not {found}"
             self.tally.differences.append(" ".join([what, *complaints]))
-        self.tally.runs += 1
+        self.tally.by_length[len(script)] += 1
         self.tally.hangs += found.hangs
         self.reached |= found.begun == len(script)
         self.refused |= bool(found.refused)
@@ -182,7 +183,7 @@ class Runner:
 
     def try_all(self, script: Script, *, swallows: bool) -> None:
         """Stop at each moment."""
-        before = self.tally.runs
+        before = self.tally.by_length[len(script)]
         for turns in itertools.count():
             run = self.try_one(script, Stop(turns), swallows=swallows)
             self.cancel_each(script, turns, swallows=swallows)
@@ -190,7 +191,7 @@ class Runner:
                 break
         self.try_one(script, Stop(turns, limit=None), swallows=swallows)
         self.tally.tried += 1
-        self.tally.most = max(self.tally.most, self.tally.runs - before)
+        self.tally.most = max(self.tally.most, self.tally.by_length[len(script)] - before)
 
     def cancel_each(self, script: Script, turns: int, *, swallows: bool) -> None:
         """Cancel at each moment after a body of so many turns."""
@@ -231,24 +232,28 @@ def explore(size: int, moves: Script = MOVES) -> Tally:
     return runner.tally
 
 
-def counted(size: int) -> dict[str, int]:
-    """Try them, and return what was counted in the words of the page."""
+def counted(size: int) -> tuple[dict[str, int], list[int]]:
+    """Try them, and return what was counted in the words of the page, and the runs by length."""
     began, tally = time.monotonic(), explore(size)
-    print(f"N = {size}: {tally.runs:,} runs", *tally.differences[:20], sep="\n", flush=True)
-    return {
+    runs = [tally.by_length[length] for length in range(1, size + 1)]
+    print(f"N = {size}: {sum(runs):,} runs", *tally.differences[:20], sep="\n", flush=True)
+    counts = {
         "applications": tally.applications,
         "told apart": tally.tried,
         "stop points of one": tally.most,
-        "runs": tally.runs,
+        "runs": sum(runs),
         "wait for ever without a limit": tally.hangs,
         "differences": len(tally.differences),
         "seconds": round(time.monotonic() - began),
     }
+    return counts, runs
 
 
 def main(size: int = SIZES[-1]) -> int:
     """Record what was counted for each number of actions from the least on."""
-    counts = {str(each): counted(each) for each in range(SIZES[0], max(size, SIZES[0]) + 1)}
+    counts: dict[str, dict[str, int]] = {}
+    for number in range(SIZES[0], max(size, SIZES[0]) + 1):
+        counts[str(number)], by_length = counted(number)  # the last has the others in it
     whole: dict[str, Any] = {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": platform.python_version(),
@@ -256,6 +261,7 @@ def main(size: int = SIZES[-1]) -> int:
         "cpus": os.cpu_count(),
         "actions": size,
         "server": counts,
+        "runs by length": by_length,
     }
     FILE.write_text(json.dumps(whole, indent=2) + "\n")
     return any(each["differences"] for each in counts.values())
