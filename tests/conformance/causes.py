@@ -201,7 +201,7 @@ async def app(scope, receive, send):
 
 ## it hangs on trio, exit 1
 > does not stop
-> it waits in `app`
+> it sleeps in `app`
 async def app(scope, receive, send):
     import trio
     await trio.lowlevel.checkpoint()
@@ -482,6 +482,15 @@ async def life(app):
     time.sleep(1.2)
     yield
     await asyncio.sleep(1.2)
+
+## its loop is woken later
+> What it waits for was there, and the event loop slept on: `life`, shop.py:17.
+async def life(app):
+    ready = asyncio.Event()
+    threading.Timer(0.05, ready.set).start()
+    asyncio.get_running_loop().call_later(0.6, print)
+    await ready.wait()
+    yield
 
 ## it closes nothing
 > a Client of anyio that is not closed.
@@ -782,22 +791,152 @@ async def life(app):
 
 ## advise-startup, exit 2
 > does not start
-> it waits in `life`
+> it waits in `life`, shop.py:19
 > --timeout
+exec('''
+async def connect(ready):  # as a library has it
+    await ready.wait()
+''')
+async def life(app):
+    ready = asyncio.Event()
++    asyncio.get_running_loop().call_later(0.01, ready.set)
+    await connect(ready)
+    yield
+
+## advise-clean-up, exit 1
+> does not stop
+> it waits for a task in `life`
+async def life(app):
+    task = asyncio.create_task(anyio.sleep_forever())
+    yield
++    task.cancel()
+    await asyncio.wait([task])
+
+## advise-lock, exit 2
+> it waits for a lock in `life`, shop.py:16
+async def life(app):
+    lock = asyncio.Lock()
+-    await lock.acquire()
++    async with lock:
++        print("first")
+    async with lock:
+        yield
+
+## advise-event, exit 2
+> it waits until an Event is set in `life`, shop.py:15
 async def life(app):
     ready = asyncio.Event()
 +    asyncio.get_running_loop().call_later(0.01, ready.set)
     await ready.wait()
     yield
 
-## advise-clean-up, exit 1
-> does not stop
-> it waits in `life`
+## advise-due, exit 2
+> what it waits for is there, but the event loop sleeps, and does not go on in `life`, shop.py:17
+> loop.call_soon_threadsafe(event.set)
 async def life(app):
-    task = asyncio.create_task(anyio.sleep_forever())
+    ready = asyncio.Event()
+    loop = asyncio.get_running_loop()
+-    threading.Timer(0.05, ready.set).start()
++    threading.Timer(0.05, loop.call_soon_threadsafe, [ready.set]).start()
+    await ready.wait()
+    yield
+
+## advise-item, exit 2
+> it waits for an item of a queue in `consume`, shop.py:14
+async def consume(queue):
+    while True:
+        print(await queue.get())
+async def life(app):
+    queue = asyncio.Queue()
+-    await consume(queue)
++    task = asyncio.create_task(consume(queue))
     yield
 +    task.cancel()
-    await asyncio.wait([task])
+
+## advise-room, exit 2
+> it waits for room in a queue in `life`
+async def consume(queue):
+    while True:
+        print(await queue.get())
+async def life(app):
+    queue = asyncio.Queue(1)
++    task = asyncio.create_task(consume(queue))
+    for number in range(3):
+        await queue.put(number)
+    yield
++    task.cancel()
+
+## advise-queue, exit 1
+> it waits until a queue is done in `life`
+async def consume(queue):
+    while True:
+        print(await queue.get())
++        queue.task_done()
+async def life(app):
+    queue = asyncio.Queue()
+    task = asyncio.create_task(consume(queue))
+    await queue.put(1)
+    yield
+    await queue.join()
+    task.cancel()
+
+## advise-sleep, exit 2
+> it sleeps in `life`, shop.py:14
+async def life(app):
+-    await asyncio.sleep(100)
++    await asyncio.sleep(0.01)
+    yield
+
+## advise-again, exit 2
+> it waits at the same line, again and again in `poll`, shop.py:14
+async def poll():
+    while True:
+        await asyncio.to_thread(time.sleep, 0.2)
+async def life(app):
+-    await poll()
++    task = asyncio.create_task(poll())
+    yield
++    task.cancel()
+
+## advise-future, exit 2
+> it waits for a future in `life`
+async def life(app):
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
++    threading.Timer(0.01, loop.call_soon_threadsafe, [ready.set_result, 1]).start()
+    await ready
+    yield
+
+## advise-connection, exit 2
+> it waits for the other side of a connection in `life`
+async def life(app):
+    left, right = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=left)
+    with right, suppress(TimeoutError):
+-        await reader.readline()
++        async with asyncio.timeout(0.05):
++            await reader.readline()
+    writer.transport.abort()
+    yield
+
+## advise-process, exit 1
+> it waits for a child process in `life`
+async def life(app):
+    child = await asyncio.create_subprocess_exec("sleep", "100")
+    yield
++    child.kill()
+    await child.wait()
+
+## advise-thread, exit 1
+> it waits for a thread in `work`, shop.py:13
+def work(over):
+    over.wait()
+async def life(app):
+    over = threading.Event()
+    task = asyncio.create_task(asyncio.to_thread(work, over))
+    yield
++    over.set()
+    await task
 
 ## advise-close, exit 1
 > starts and stops, but its process does not end

@@ -26,7 +26,9 @@ BLOCK = {
 }  # fmt: skip
 HANG = {
     *BLOCK, "it hangs on trio", "it waits after its last answer",
-    "advise-clean-up", "advise-silent", "advise-startup",
+    "advise-again", "advise-clean-up", "advise-connection", "advise-due", "advise-event",
+    "advise-future", "advise-item", "advise-lock", "advise-process", "advise-queue", "advise-room",
+    "advise-silent", "advise-sleep", "advise-startup", "advise-thread",
 }  # fmt: skip
 ENGLISH = "does not", "within", " while ", "kept", "status "
 ALONE = ["start-and-stop"]
@@ -46,7 +48,8 @@ CORE = {  # kinds of facts that are the same, whoever meets them
 NUMBER = re.compile(r" ?\(\d+\)|:\d+:\d+|\d{4,}")  # of processes and ports
 NOT_IN_A_TEST = {  # what the fixture does not say, and why
     "the process that ends or forks has the test": {
-        "a process that it has forked returns", "it raises SystemExit",
+        "a process that it has forked returns", "it exits", "it exits at shutdown",
+        "it raises SystemExit",
     },
     "the loop that is blocked is the test's": BLOCK,
     "it runs on the loop of the test, whose task is in the text": {
@@ -56,6 +59,8 @@ NOT_IN_A_TEST = {  # what the fixture does not say, and why
         "advise-handler-ignored", "advise-never-ran", "advise-register-sooner",
     },
     "Python warns, and so does the test": {"it awaits nothing"},
+    "its limit wakes the loop, so that it starts: the warning says so": {"advise-due"},
+    "the thread is of the pool of the test's loop, which waits for it": {"advise-thread"},
 }  # fmt: skip
 
 

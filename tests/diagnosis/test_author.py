@@ -92,11 +92,24 @@ def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
     assert not stacks.is_own(str(file))
 
 
-def test_a_file_elsewhere_has_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert short(Path(__file__)) == FILE
-    tmp_path.rmdir()  # nor is there a current folder
-    assert short(Path(__file__)) == FILE
+def test_a_path_is_one_by_which_a_file_can_be_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(sys, "path", ["", "/srv", "/srv/lib", str(here)])
+    found = {
+        here / "shop/main.py": "shop/main.py",
+        here / ".venv/lib/python3.11/site-packages/hub/proxy/utils.py": "hub/proxy/utils.py",
+        Path("/usr/lib/python3/dist-packages/one.py"): "one.py",
+        Path("/srv/lib/asyncio/locks.py"): "asyncio/locks.py",
+        Path("/opt/jobs/main.py"): "/opt/jobs/main.py",
+        Path("<string>"): "<string>",
+    }
+    assert {file: short(file) for file in found} == found
+    here.rmdir()  # nor is there a current folder
+    assert short(Path("/srv/lib/asyncio/locks.py")) == "asyncio/locks.py"
 
 
 def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_causes() -> None:

@@ -107,6 +107,7 @@ async def process() -> None:
         await child.wait()
     finally:
         child.kill()
+        await child.wait()
 
 
 async def of_a_library() -> None:

@@ -1,16 +1,20 @@
 """What is found about an application that is started for a test."""
 
 import asyncio
+import os
 import subprocess
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
+import uvloop
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
 from lifespec.diagnosis.fact import short
@@ -261,3 +265,110 @@ async def test_a_process_of_the_test_is_none_of_the_application() -> None:
             )
     assert own.poll() is None
     own.communicate(b"\n")
+
+
+# ---- what would end the tests ------------------------------------------------------------------
+
+
+async def exits(_: Any) -> None:
+    os._exit(4)
+
+
+async def exits_unseen(_: Any) -> None:
+    with suppress(BaseException):
+        os._exit(4)
+
+
+async def exits_in_a_thread(_: Any) -> None:
+    thread = threading.Thread(target=lambda: asyncio.run(exits_unseen(0)))
+    thread.start()
+    thread.join()
+
+
+async def raises_exit(_: Any) -> None:
+    sys.exit(4)
+
+
+def line_of(function: Callable[..., Any], lines: int) -> str:
+    """Return where a line of a function is, as a sentence has it."""
+    code = function.__code__
+    return f"`{code.co_name}`, {short(Path(__file__))}:{code.co_firstlineno + lines}"
+
+
+@pytest.mark.parametrize(
+    ("step", "lines", "kind"),
+    [
+        (exits, 1, StartupFailed),
+        (exits_unseen, 2, AssertionError),
+        (exits_in_a_thread, 0, AssertionError),
+        (raises_exit, 1, StartupFailed),
+    ],
+)
+def test_what_would_end_the_process_is_a_failure_with_its_line(
+    step: Any, lines: int, kind: type[Exception]
+) -> None:
+    async def main() -> None:
+        async with Running(starts(step)):
+            pass
+
+    with pytest.raises(kind) as caught:
+        asyncio.run(main())
+    said = text_of(caught.value)
+    assert "would have ended this process, and all tests with it" in said
+    if lines:
+        assert line_of(step, lines) in said
+    assert os._exit.__module__ == "posix"
+
+
+async def test_a_fork_of_the_application_may_exit() -> None:
+    async def forks(_: Any) -> None:
+        child = os.fork()
+        if not child:
+            os._exit(7)
+        _pid, status = os.waitpid(child, 0)  # noqa: ASYNC222
+        statuses.append(os.waitstatus_to_exitcode(status))
+
+    statuses: list[int] = []
+    async with Running(starts(forks)):
+        pass
+    assert statuses == [7]
+
+
+# ---- a loop that nobody wakes ------------------------------------------------------------------
+
+
+async def is_set_from_a_thread(_: Any) -> None:
+    ready = asyncio.Event()
+    threading.Timer(0.05, ready.set).start()
+    await ready.wait()
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_what_goes_on_only_since_the_limit_woke_its_loop_is_told(loop: Any) -> None:
+    async def main() -> None:
+        async with Running(starts(is_set_from_a_thread), startup_timeout=0.6):
+            pass
+
+    with warnings.catch_warnings(record=True) as caught, asyncio.Runner(loop_factory=loop) as run:
+        warnings.simplefilter("always")
+        try:
+            run.run(main())
+            said = str(caught[0].message)
+        except StartupTimeout as failure:  # on uvloop the timer comes first
+            said = text_of(failure)
+    assert line_of(is_set_from_a_thread, 3) in said
+    assert "loop.call_soon_threadsafe(event.set)" in said
+
+
+async def test_a_task_that_fails_while_stopping_is_named() -> None:
+    async def fails() -> None:
+        raise OSError("no disk")
+
+    async def starts_one(_: Any) -> None:
+        tasks.append(asyncio.create_task(fails()))
+        await asyncio.wait(tasks)
+
+    tasks: list[asyncio.Task[None]] = []
+    with pytest.warns(LifespanWarning, match="while stopping, the task"):
+        async with Running(says("receive", STARTED, "receive", starts_one, STOPPED)):
+            pass

@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
 MISSES = [repr(key) for key in KEYS]
-DOING = ("doing-running", "doing-late", "doing-not-received")
+DOING = ("doing-running", "doing-late", "doing-not-received", "doing-awaits-task")
 CANCELLED = "asyncio.exceptions.CancelledError"
 ATTRIBUTE, KEY, RUNTIME = "builtins.AttributeError", "builtins.KeyError", "builtins.RuntimeError"
 OS, TYPE, VALUE = "builtins.OSError", "builtins.TypeError", "builtins.ValueError"
@@ -114,6 +114,18 @@ ROWS = (
     Row(["failed-early", "raised-early", "watch-crashed"], "advise-crash"),
     Row(["doing-blocked"], "advise-blocked"),
     Row(["doing-idle"], "advise-silent"),
+    Row(["doing-awaits-due"], "advise-due"),
+    Row(["doing-awaits-again"], "advise-again"),
+    Row(["doing-awaits-thread"], "advise-thread"),
+    Row(["doing-awaits-lock"], "advise-lock"),
+    Row(["doing-awaits-event"], "advise-event"),
+    Row(["doing-awaits-item"], "advise-item"),
+    Row(["doing-awaits-room"], "advise-room"),
+    Row(["doing-awaits-queue"], "advise-queue"),
+    Row(["doing-awaits-sleep"], "advise-sleep"),
+    Row(["doing-awaits-future"], "advise-future"),
+    Row(["doing-awaits-connection"], "advise-connection"),
+    Row(["doing-awaits-process"], "advise-process"),
     Row(DOING, "advise-startup", where="startup"),
     Row(DOING, "advise-clean-up", where="shutdown"),
     # what else was found

@@ -4,7 +4,7 @@ import importlib.util
 import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -25,6 +25,7 @@ from lifespec.diagnosis.stacks import (
     serve,
     text_of,
 )
+from lifespec.diagnosis.whose import learn
 
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')
@@ -55,7 +56,17 @@ def library(module: str) -> str:
 
 def places(lines: Iterable[Line]) -> list[Place]:
     """Return those of lines that are in the author's own code, with what stands there."""
-    return [Place.at(each.function, each.file, each.line) for each in lines if is_own(each.file)]
+    return [place_of(each) for each in lines if is_own(each.file)]
+
+
+def place_of(line: Line) -> Place:
+    """Return a line as a place, whoever's it is."""
+    return Place.at(line.function, line.file, line.line)
+
+
+def innermost(lines: Sequence[Line]) -> Place | None:
+    """Return the last of lines as a place, whoever's it is."""
+    return place_of(lines[-1]) if lines else None
 
 
 def place(lines: Iterable[Line]) -> Place | None:
@@ -64,8 +75,18 @@ def place(lines: Iterable[Line]) -> Place | None:
 
 
 def caller(frame: FrameType) -> Place | None:
-    """Return the place in the author's own code from which a frame was called."""
-    return place([line(each, number) for each, number in traceback.walk_stack(frame)][::-1])
+    """Return the place in the author's own code from which a frame was called.
+
+    What has called lifespec, such as a test, is no part of the application.
+    """
+    frames: list[FrameType] = []
+    for calling, _number in traceback.walk_stack(frame):
+        if is_ours(calling.f_code.co_filename):
+            break
+        frames.append(calling)
+    frames.reverse()
+    learn(frames)
+    return place(map(line, frames))
 
 
 def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
@@ -95,6 +116,8 @@ def dumped(text: str) -> list[Line]:
 def described(error: BaseException) -> Error:
     """Return an exception as data."""
     errors = [*chain(error)]
+    for each in errors:
+        learn([frame for frame, _number in traceback.walk_tb(each.__traceback__)])
     found = (place(filter(None, [origin(each)])) for each in errors)
     first = errors[0]
     text = " ".join(text_of(first).split())

@@ -2,20 +2,22 @@
 
 import asyncio
 import time
+from _thread import allocate_lock, start_new_thread
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread, get_ident, get_native_id
 from typing import Any
 
-from lifespec.diagnosis import alive, stacks
-from lifespec.diagnosis.author import place
+from lifespec.diagnosis import alive, stacks, waits
+from lifespec.diagnosis.author import innermost, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 
 LEAST = 0.3  # of the time that the machine gives to a thread, and
 LITTLE = 0.03  # of all time: on a machine with much to do, a thread that only wakes has less
 WINDOW, PAUSE, TURN = 0.5, 0.01, 0.1  # seconds
+_RUNS = ("run", "run_forever", "run_until_complete", "_run_once", "_run")  # what it does, asyncio
 
 Places = dict[int, Counter[Place]]  # by thread
 Spent = list[tuple[float, Place | None, bool]]  # when, where, and whether that blocks its thread
@@ -78,30 +80,62 @@ def _sample(seen: Places) -> None:
 
 
 def _at(top: Any) -> Place | None:
-    """Return the author's line that a thread is at, unless that has called lifespec."""
-    lines = [*map(stacks.line, stacks.of_thread(top))]
-    ours = max((n for n, each in enumerate(lines) if stacks.is_ours(each.file)), default=-1)
-    return place(lines[ours + 1 :])
+    """Return the author's line that a thread is at, unless that has called lifespec.
+
+    Nor what has started its event loop, such as a test: while the loop waits, nothing runs there.
+    """
+    frames = stacks.of_thread(top)
+    if not frames or stacks.is_idle(frames):
+        return None
+    lines: list[stacks.Line] = []
+    for frame in frames:
+        code = frame.f_code
+        lines.append(stacks.line(frame))
+        is_run = code.co_name in _RUNS and stacks.is_loop(code.co_filename)
+        if is_run or stacks.is_ours(code.co_filename):
+            lines.clear()
+    return place(lines)
+
+
+class Spending:
+    """Where this thread has been, or else where a call waited, and the looks at that call."""
+
+    def __init__(self) -> None:
+        self.spent: Spent = []
+        self.looks = waits.Looks()
 
 
 @contextmanager
-def spending(waits: Callable[[], Iterable[stacks.Line]]) -> Iterator[Spent]:
-    """Note the author's line that this thread is at meanwhile, or else the one that it waits at."""
-    spent: Spent = []
+def spending(call: Callable[[], Any]) -> Iterator[Spending]:
+    """Look at this thread, and at a call in its event loop, as long as the body of `with` runs."""
+    spending = Spending()
     over, thread = Event(), get_ident()
+    looking = allocate_lock()
 
     def note() -> None:
-        while not over.wait(TURN):
-            at = _at(stacks.threads().get(thread))
-            spent.append((time.monotonic(), at or place(waits()), bool(at)))
+        try:
+            while not over.wait(TURN):
+                with suppress(Exception):  # what it looks at changes meanwhile: soon it looks again
+                    _look(spending, call(), stacks.threads().get(thread))
+        finally:
+            looking.release()
 
-    noting = Thread(target=note, daemon=True)
-    noting.start()
+    looking.acquire()
+    start_new_thread(note, ())  # which `threading` does not count: a program may count its threads
     try:
-        yield spent
+        yield spending
     finally:
         over.set()
-        noting.join()
+        looking.acquire()
+
+
+def _look(spending: Spending, call: Any, top: Any) -> None:
+    at = _at(top)
+    is_blocked = at is not None
+    if not is_blocked:
+        spending.looks.look(call, stacks.of_thread(top))
+        at = innermost(spending.looks.lines)
+    spending.spent.append((time.monotonic(), at, is_blocked))
 
 
 def most(spent: Spent, begin: float, end: float) -> tuple[Place | None, bool]:

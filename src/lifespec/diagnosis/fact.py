@@ -1,12 +1,15 @@
 """Facts: what was observed, as data; places in code and exceptions are parts of them."""
 
 import linecache
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lifespec.diagnosis.stacks import Raised
+
+INSTALLED = ("site-packages", "dist-packages")  # where packages are
 
 
 class Fact(NamedTuple):
@@ -43,14 +46,23 @@ def _data(part: Any) -> Any:
 
 
 def short(file: Path) -> str:
-    """Return a path relative to the current folder, or only the name of the file."""
-    with suppress(OSError, ValueError):  # the current folder was removed, or the file is elsewhere
-        return str(file.relative_to(Path.cwd()))
-    return file.name
+    """Return a path by which a file can be found: as an import would find it, if it is installed.
+
+    Else relative to the current folder, or to the folder of sys.path that has it.
+    """
+    parts = file.parts
+    for number in range(len(parts) - 1, 0, -1):
+        if parts[number - 1] in INSTALLED:
+            return str(Path(*parts[number:]))
+    folders = [folder for folder in sys.path if folder and file.is_relative_to(folder)]
+    with suppress(OSError):  # the current folder was removed
+        if file.is_relative_to(Path.cwd()):
+            folders = [str(Path.cwd())]
+    return str(file.relative_to(max(folders, key=len))) if folders else str(file)
 
 
 class Place(NamedTuple):
-    """A function, its file relative to the current folder, a line, and the source of that line."""
+    """A function, the path of its file as `short` has it, a line, and the source of that line."""
 
     function: str
     file: str

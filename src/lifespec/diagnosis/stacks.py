@@ -199,6 +199,23 @@ def own_lines(frames: list[Any]) -> list[Line]:
     return [line(each) for each in frames if is_own(each.f_code.co_filename)]
 
 
+def shown(frames: list[Any]) -> list[Line]:
+    """Return the lines that say where a call is, the outermost first: the author's if it has any.
+
+    Else those of libraries below the innermost application: its lifespan function, and what that
+    awaits.  Lines of Python and of what merely carries say nothing.
+    """
+    own = own_lines(frames)
+    if own:
+        return own
+    begin = 0
+    for number, frame in enumerate(frames):
+        if _ARGUMENTS.issubset(frame.f_code.co_varnames):
+            begin = number + 1
+    files = [(frame, frame.f_code.co_filename) for frame in frames[begin:]]
+    return [line(frame) for frame, file in files if not (is_carrier(file) or is_ours(file))]
+
+
 def arguments(frames: list[Any]) -> Any:
     """Return what the outermost application among frames was called with, {} if there is none."""
     for frame in frames:

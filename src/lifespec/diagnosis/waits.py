@@ -9,20 +9,22 @@ Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import namedtuple
 
-from . import stacks, work
+from . import stacks, whose, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _DEEPEST = 200  # tasks that wait for one another
+_OFTEN = 3  # times that one line has waited anew
+_LOOKS = 2  # one after the other that have found the loop asleep
 # frames, the outermost first: of the call, of the task that it waits for, and so on, and of the
 # thread that does the work; what the author's code awaits, "" if that is a library's own affair;
-# and whether that is there already, so that the event loop only has to go on
-Wait = namedtuple("Wait", ("frames", "awaits", "is_due"))
-NOTHING = Wait([], "", False)
+# whether that is there already, so that the event loop only has to go on; and its future
+Wait = namedtuple("Wait", ("frames", "awaits", "is_due", "future"))
 
 # what is awaited, by the module and the functions in which the wait is
 _PRIMITIVES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -33,10 +35,10 @@ _PRIMITIVES: dict[str, dict[str, tuple[str, ...]]] = {
         "trio._sync": ("_LockImpl.acquire", "Semaphore.acquire"),
     },
     "event": {
-        "asyncio.locks": ("Event.wait", "Condition.wait"),
-        "anyio._core._synchronization": ("Event.wait", "Condition.wait"),
+        "asyncio.locks": ("Event.wait",),
+        "anyio._core._synchronization": ("Event.wait",),
         "anyio._backends._asyncio": ("Event.wait",),
-        "trio._sync": ("Event.wait", "Condition.wait"),
+        "trio._sync": ("Event.wait",),
     },
     "item": {
         "asyncio.queues": ("Queue.get",),
@@ -98,17 +100,64 @@ def of(call: Any) -> Wait:
         inner = stacks.inner_tasks(call, of_call)
         inner.sort(key=lambda task: not stacks.own_lines(stacks.awaited(task)))
         call = inner[0] if inner else None
+    whose.learn(frames)
     promise = future
     if promise is None:
         promise = work.delivers(frames[begin:])
     thread = None if promise is None else work.of_future(promise)
     if thread is not None:
-        return Wait(frames + thread, "thread", False)
-    return Wait(frames, _kind(frames, begin, future), _is_due(future))
+        return Wait(frames + thread, "thread", False, future)
+    return Wait(frames, kind_of(frames, begin, future), _is_due(future), future)
 
 
-def _kind(frames: list[Any], begin: int, future: Any) -> str:
-    """Return what the author's innermost code among frames awaits, "" if that is not known."""
+class Looks:
+    """Looks at one call, one after the other, from another thread than that of its event loop.
+
+    `lines` are those that say where it was at the last one, and `awaits` what it awaited there:
+    "again" if the author's line has waited several times, each time anew; "due" if what it waits
+    for is there, and the loop sleeps all the same: somebody has set it from another thread, which
+    wakes no loop.  `slept` are the lines of the first such look: something may wake the loop later.
+    """
+
+    def __init__(self) -> None:
+        self.lines: list[stacks.Line] = []
+        self.awaits = ""
+        self.slept: list[stacks.Line] = []
+        self._times: dict[stacks.Line, int] = {}  # by line: how often it has waited anew
+        self._future: Any = lambda: None  # a weak reference to what was awaited
+        self._due = 0
+
+    def look(self, call: Any, thread: list[Any]) -> None:
+        """Look at a call whose event loop runs in the thread with these frames."""
+        wait = of(call)
+        self.lines = stacks.shown(wait.frames)
+        self.awaits = wait.awaits
+        if wait.is_due and thread and stacks.is_idle(thread):
+            self._due += 1
+        else:
+            self._due = 0
+        if self._due >= _LOOKS:
+            self.awaits = "due"
+            self.slept = self.slept or self.lines
+        elif self._has_come_back(wait):
+            self.awaits = "again"
+
+    def _has_come_back(self, wait: Wait) -> bool:
+        own = stacks.own_lines(wait.frames)
+        if wait.future is None or not own:
+            return False
+        at = own[-1]
+        if self._future() is not wait.future:
+            self._times[at] = self._times.get(at, 0) + 1
+            self._future = weakref.ref(wait.future)
+        return self._times.get(at, 0) >= _OFTEN
+
+
+def kind_of(frames: list[Any], begin: int = 0, future: Any = None) -> str:
+    """Return what the author's innermost code among frames awaits, "" if that is not known.
+
+    `begin` is where the frames of the last task begin, and `future` what that awaits.
+    """
     last = -1
     for number, frame in enumerate(frames):
         if stacks.is_own(frame.f_code.co_filename):

@@ -10,14 +10,17 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import ExitStack, contextmanager
 from contextvars import Context, ContextVar
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import advice, leftovers
-from lifespec.diagnosis.author import described, place, without_lifespec
-from lifespec.diagnosis.fact import Error, Fact
+from lifespec.diagnosis import advice, busy, leftovers
+from lifespec.diagnosis.author import described, innermost, place, without_lifespec
+from lifespec.diagnosis.exits import ProcessEnded, noting_exits
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.guard import keeping
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.diagnosis.stacks import line, runs
+from lifespec.diagnosis.waits import Looks, kind_of
 from lifespec.server import (
     Lifespan,
     LifespanFailed,
@@ -64,6 +67,10 @@ class Running:
     def __init__(self, app: Application, **options: Any) -> None:
         self._validator = validator(app)
         self._recorder = record(self._validator)
+        self._call = _Call(self._recorder)
+        self._looks = Looks()
+        self._slept: list[Fact] = []
+        self._exits: list[Fact] = []
         self._left: list[str] = []
         self._options: dict[str, Any] = {"strict": True, **options}
         Lifespan(app, **self._options)  # invalid arguments raise here
@@ -94,22 +101,34 @@ class Running:
         finally:
             _OWNER.reset(token)
 
+    def _note_exit(self, at: Place | None, status: int) -> NoReturn:
+        """Let a call of os._exit raise: it would end the tests, with whatever status it has."""
+        ended = ProcessEnded(f"os._exit({status})")
+        with keeping():
+            self._exits.append(described(ended)._replace(place=at).fact())
+        raise ended
+
     async def __aenter__(self) -> Self:
         __tracebackhide__ = True
-        self.lifespan = lifespan_class()(self._recorder, **self._options)
+        self.lifespan = lifespan_class()(self._call, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
         self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
         belongs = lambda: _OWNER.get(None) is self  # noqa: E731  a test starts processes, too
         self._ended.enter_context(leftovers.noting_starts(belongs))
+        self._ended.enter_context(noting_exits(self._note_exit))
         self._tasks = self._ended.enter_context(_noting_tasks(self))
         handlers = leftovers.handlers()
         try:
-            await self.lifespan.__aenter__()
+            with self._looking():
+                await self.lifespan.__aenter__()
         except StartupFailed as failure:
             self._ended.close()
             raise self._explained(failure) from failure.__cause__
+        except BaseException:  # such as the cancellation of the test
+            self._ended.close()
+            raise
         finally:
             _OWNER.reset(token)
         self._taken = leftovers.taken(handlers)
@@ -125,12 +144,14 @@ class Running:
         failure: ShutdownFailed | None = None
         failed = self._tasks.failed("died")
         try:
-            await self.lifespan.__aexit__(kind, error, traceback)
+            with self._looking():
+                await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
-        failed += self._tasks.failed("died-stopping")
-        self._left = await self._leftovers(failed)
-        self._ended.close()
+        finally:
+            failed += self._tasks.failed("died-stopping")
+            self._left = await self._leftovers(failed)
+            self._ended.close()
         if failure is not None:
             raise self._explained(failure) from failure.__cause__
         if error is None:
@@ -138,9 +159,21 @@ class Running:
         elif self.violations:
             error.add_note(self._summary())
 
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        """Look at the call while it is to answer, before a timer of this class wakes its loop."""
+        with busy.spending(lambda: self._call.coroutine) as spending:
+            self._looks = spending.looks
+            yield
+            at = innermost(self._looks.slept)
+            if at:  # the timer of this class may have woken the loop
+                self._slept.append(fact("due", place=at.fact()))
+
     def _check(self) -> None:
         """Raise for a broken rule, or else warn."""
         __tracebackhide__ = True
+        if self._exits:  # something has swallowed what was raised in its place
+            raise AssertionError("\n".join(_sentences(self._exits)))
         if self.violations:
             raise ViolationsFound(self._summary(), self.violations)
         sentences = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
@@ -170,9 +203,13 @@ class Running:
         error = described(cause) if cause else None
         phase = "startup" if isinstance(failure, StartupFailed) else "shutdown"
         if isinstance(failure, TimeoutError):
-            what = _doing(cause)
+            what = _doing(cause, self._looks)
             yield what
             found = advice.on(what, phase)
+        elif isinstance(cause, ProcessEnded):
+            found = None
+            if error:
+                yield error.fact()
         else:
             if error:
                 yield error.fact()
@@ -204,15 +241,52 @@ class Running:
         logged = _sentences(each.fact() for each in self._logged)
         left = [f"The application left behind {each}" for each in _sentences(found)]
         left += [f"The application logged {each}" for each in logged]
-        return [*left, *_sentences([*failed, *self._taken])]
+        return [*left, *_sentences([*failed, *self._taken, *self._slept])]
 
 
-def _doing(cause: BaseException | None) -> Fact:
-    """Return what an application did when its time was over, by how its cancellation passed."""
+class _Call:
+    """An application, and the call of its lifespan.
+
+    There SystemExit is an error like others: asyncio would let it end the tests.
+    """
+
+    def __init__(self, app: Application) -> None:
+        self.app = app
+        self.coroutine: Any = None
+
+    def __repr__(self) -> str:
+        return repr(self.app)
+
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
+        if not isinstance(scope, Mapping) or scope.get("type") != "lifespan":
+            return self.app(scope, receive, send)
+        self.coroutine = self._lives(scope, receive, send)
+        return self.coroutine
+
+    async def _lives(self, scope: Any, receive: Any, send: Any) -> object:
+        __tracebackhide__ = True
+        try:
+            return await self.app(scope, receive, send)
+        except SystemExit as error:
+            raise ProcessEnded(f"SystemExit({error.code!r})") from error
+
+
+def _doing(cause: BaseException | None, looks: Looks) -> Fact:
+    """Return what an application did when its time was over, and where.
+
+    By how its cancellation passed, or by the look before, if the application then went on.
+    """
     trace = [*traceback.walk_tb(cause.__traceback__)] if cause else []
-    asks = runs([frame for frame, _line in trace], recorded_receive)
-    doing = Fact("doing-idle" if asks else "doing-running")
-    return doing.at(place([line(*each) for each in trace]), "doing-at")
+    frames = [frame for frame, _number in trace]
+    at = place(line(*each) for each in trace)
+    if runs(frames, recorded_receive):
+        return Fact("doing-idle").at(at, "doing-at")
+    awaits = kind_of(frames)
+    looked_at = innermost(looks.lines)
+    if looks.awaits in ("again", "due", "thread") or at in (None, looked_at):
+        at, awaits = looked_at, looks.awaits
+    doing = Fact(f"doing-awaits-{awaits}" if awaits else "doing-running")
+    return doing.at(at, "doing-at")
 
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:

@@ -34,7 +34,10 @@ ENDS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")  # signals that tell a server 
 PASSED = (*ENDS, "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
 # what the agent consists of, by its room
-TRAVELS = {"diagnosis": ("alive", "guard", "stacks", "waits", "work"), "watch": ("agent", "hooks")}
+TRAVELS = {
+    "diagnosis": ("alive", "guard", "stacks", "waits", "whose", "work"),
+    "watch": ("agent", "hooks"),
+}
 BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})

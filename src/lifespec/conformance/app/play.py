@@ -21,10 +21,12 @@ from lifespec.conformance.app.request import scope_of as scope_of_request
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.log import SHUTDOWN, Line, Log
 from lifespec.conformance.probe import state_of
-from lifespec.diagnosis import busy, leftovers
-from lifespec.diagnosis.author import places
-from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import awaited, line
+from lifespec.diagnosis import busy, leftovers, waits
+from lifespec.diagnosis.author import innermost, place_of
+from lifespec.diagnosis.exits import noting_exits
+from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.guard import keeping
+from lifespec.diagnosis.stacks import shown
 from lifespec.words import cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -93,11 +95,18 @@ class Call(Answers):
 
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
-        with busy.spending(lambda: map(line, awaited(self.coroutine))) as self.spent:
+        looking = busy.spending(lambda: self.coroutine)
+        with noting_exits(self._exits), looking as self.spending:
             try:
                 self.loop.run(lambda: self.play(script))
             except (SystemExit, KeyboardInterrupt) as error:
                 self.end("exited", error)
+
+    def _exits(self, at: Place | None, status: int) -> None:
+        """Keep that the process is about to end, and where: nothing is seen afterwards."""
+        with keeping():
+            self.seen.exited = fact("exit-status", status=status).at(at)
+            self.watch.publish(self.seen)
 
     async def play(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script until the application does not go on."""
@@ -126,10 +135,12 @@ class Call(Answers):
         seen.idle = self.idle
         for phase in ("startup", "shutdown"):
             begin, end = seen.span(phase)
-            at, blocks = busy.most(self.spent, begin, end)
+            at, blocks = busy.most(self.spending.spent, begin, end)
             if at and end - begin >= LONG:
                 kind = "yes-in-blocked" if blocks else "yes-in-waits"
                 seen.spent[phase] = fact(kind, seconds=f"{end - begin:.1f}", place=at.fact())
+        if not seen.awaited and (at := innermost(self.spending.looks.slept)):
+            seen.facts.append(fact("due", place=at.fact()))
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.left()
             self._note_failed_tasks("died-stopping")
@@ -190,14 +201,34 @@ class Call(Answers):
     def _overdue(self, word: str) -> None:
         """Keep what the application is doing when its time is over."""
         seen, silent = self.seen, self.idle and not self.late
-        seen.awaited, seen.stack = word, tuple(places(map(line, awaited(self.coroutine))))
-        seen.activity = "late" if self.late else "idle" if silent else "running"
+        seen.awaited = word
+        with keeping():
+            self._where()
         if self.inbox:
             seen.activity = "not-received"
-        elif word == "reaction":
-            seen.reaction = "silent"
+        else:
+            if silent:
+                seen.activity = "idle"
+            if word == "reaction":
+                seen.reaction = "silent"
         if seen.shutdown_sent or not seen.startup.how:
             seen.settle("silent" if silent else "hung", stopping=True)
+
+    def _where(self) -> None:
+        """Keep what the application waits for, and where.
+
+        The timer of the suite has just woken the loop, and what had waited for that goes on: then
+        the last look counts, which came before.
+        """
+        looks, now = self.spending.looks, waits.of(self.coroutine)
+        lines, awaits = shown(now.frames), now.awaits
+        if self.late or looks.awaits in ("due", "again"):
+            lines, awaits = looks.lines, looks.awaits
+        self.seen.stack = tuple(map(place_of, lines))
+        if self.late and awaits != "due":
+            self.seen.activity = "late"
+        else:
+            self.seen.activity = f"awaits-{awaits}" if awaits else "running"
 
     async def wait(self, action: Action) -> bool:
         """Wait some seconds, and see who works meanwhile."""

@@ -257,7 +257,7 @@ class _Process:
         """Note how a process ended that had not come to the end of its script."""
         seen, stack = self.seen, self.stack.read()
         if code is not None and not stack:
-            seen.exited, answer = _status(code), "exited"
+            seen.exited, answer = seen.exited or _status(code), "exited"
             seen.ended = seen.ended or answer
         else:
             frames, answer = author.dumped(stack), "hung"

@@ -21,6 +21,7 @@ CUT_OFF = ("cut-off", "left-out")  # kinds of clean-up that did not run
 NOTES = (  # kinds of facts that its author may want to know, in this order
     "state-rebound",
     "signal-taken",
+    "due",
     "context-variable",
     "entered-twice",
     "state-unseen",

@@ -1,0 +1,175 @@
+"""Whose code a line is, where all is installed: that of the application, and not a framework's."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lifespec.diagnosis import stacks, waits, whose
+
+FILES = {
+    "tower.py": """
+import asyncio
+
+class Outer:
+    def __init__(self, app):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        await self.app(scope, receive, send)
+
+class Server:
+    async def serve(self, app):
+        self.inbox = asyncio.Queue()
+        self.inbox.put_nowait({"type": "lifespan.startup"})
+        scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+        await Outer(app)(scope, self.receive, self.send)
+
+    async def receive(self):
+        return await self.inbox.get()
+
+    async def send(self, message):
+        print(message)
+""",
+    "dialer.py": """
+import asyncio
+
+async def dial():
+    await asyncio.Event().wait()
+
+class Client:
+    async def __aenter__(self):
+        await dial()
+
+    async def __aexit__(self, *_):
+        pass
+""",
+    "hub/__init__.py": "",
+    "hub/lives.py": """
+from contextlib import asynccontextmanager
+import dialer
+
+async def connect():
+    async with dialer.Client():
+        pass
+
+@asynccontextmanager
+async def life(app):
+    await connect()
+    yield
+""",
+    "hub/main.py": """
+import dialer
+from fastapi import FastAPI
+from litestar import Litestar
+from quart import Quart
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from hub.lives import connect, life
+
+class Own:
+    def __init__(self, app=None):
+        self.app = app
+
+    async def __call__(self, scope, receive, send):
+        if self.app:
+            await self.app(scope, receive, send)
+        else:
+            await receive()
+            await connect()
+
+def fastapi():
+    return FastAPI(lifespan=life)
+
+def starlette():
+    return Starlette(lifespan=life, middleware=[Middleware(Own)])
+
+def litestar():
+    return Litestar([], on_startup=[connect])
+
+def litestar_lifespan():
+    return Litestar([], lifespan=[life])
+
+def quart():
+    app = Quart("hub")
+    app.before_serving(connect)
+    return app
+
+def plain():
+    return Own()
+
+def of_a_library():
+    return FastAPI(lifespan=lambda app: dialer.Client())
+
+held = of_a_library()
+""",
+}
+INSIDE = ["hub/lives.py connect"]
+LIBRARY = ["dialer.py Client.__aenter__", "dialer.py dial"]
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Install packages, of which one has applications; return it."""
+    folder = tmp_path / "site-packages"
+    for name, source in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(source)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(stacks, "served", [])
+    monkeypatch.setattr(whose, "_unknown", set())
+    before = {*sys.modules}
+    yield import_module("hub.main")
+    for name in ("hub", "hub.lives", "hub.main", "dialer", "tower"):
+        if name not in before:
+            sys.modules.pop(name, None)
+
+
+def where(app: Any) -> list[str]:
+    """Return where the startup of an application is, as a server of another package has it."""
+
+    async def main() -> list[stacks.Line]:
+        task = asyncio.ensure_future(import_module("tower").Server().serve(app))
+        frames: list[Any] = []
+        for _turn in range(500):
+            await asyncio.sleep(0.01)
+            frames = waits.of(task).frames
+            if "dial" in [frame.f_code.co_name for frame in frames]:
+                break
+        shown = stacks.shown(frames)
+        task.cancel()
+        await asyncio.wait([task])
+        return shown
+
+    def short(file: str) -> str:
+        return file.rpartition("site-packages/")[2]
+
+    return [f"{short(at.file)} {at.function}" for at in asyncio.run(main())]
+
+
+@pytest.mark.parametrize(
+    ("name", "outer"),
+    [
+        ("fastapi", ["hub/lives.py life"]),
+        ("starlette", ["hub/main.py Own.__call__", "hub/lives.py life"]),
+        ("litestar", []),
+        ("litestar_lifespan", ["hub/lives.py life"]),
+        ("quart", []),
+        ("plain", ["hub/main.py Own.__call__"]),
+    ],
+)
+def test_an_installed_application_tells_its_author(
+    installed: Any, name: str, outer: list[str]
+) -> None:
+    make: Callable[[], Any] = getattr(installed, name)
+    assert where(make()) == [*outer, *INSIDE]
+    assert [Path(folder).name for folder in stacks.served] == ["hub"]
+
+
+def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installed: Any) -> None:
+    assert where(installed.held) == LIBRARY
+    assert [Path(folder).name for folder in stacks.served] == ["hub"]  # whose variable it is
