@@ -334,6 +334,42 @@ async def life(app):
     except asyncio.CancelledError:
         pass
 
+## a limit without a shield saves no clean-up
+> clean-up was cancelled in `life`, shop.py:21, at `await close()`
+@asynccontextmanager
+async def session(**options):
+    yield
+async def close():
+    await anyio.sleep(0)
+@asynccontextmanager
+async def life(app):
+    async with anyio.create_task_group() as group:
+        yield
+        group.cancel_scope.cancel()
+        async with session(timeout=5), anyio.move_on_after(5):
+            await close()
+
+## its clean-up has a limit
+async def life(app):
+    yield
+    try:
+        print("stops")
+    finally:
+        with anyio.move_on_after(0.01):
+            await anyio.sleep_forever()
+
+## one that it calls fails after it has received, exit 1
+> after it had received lifespan.startup
+> send lifespan.startup.failed
+telescopes = {}
+async def inner(scope, receive, send):
+    await receive()
+    telescopes["main"]
+async def app(scope, receive, send):
+    if scope["type"] not in ("lifespan", "http"):
+        raise ValueError(scope["type"])
+    await inner(scope, receive, send)
+
 ## a CancelledError skips nothing
 async def close():
     await asyncio.sleep(0)
@@ -509,10 +545,14 @@ class Broken(Client):
         raise OSError
 for each in Session, Client, Broken:
     each.__module__ = "anyio"  # as a library has it
-exec('def warns(): logging.getLogger("bus").warning("the consumer was not closed")')
+exec('''
+class Consumer:
+    def __del__(self):
+        logging.getLogger("bus").warning("the consumer was not closed")
+''')  # as a library has it
 async def life(app):
     app.state.session, app.state.clients = Session(), [Client(), Broken()]
-    warns()
+    Consumer()
     yield
     logging.getLogger("shop").warning("the shop was not closed")
     socket.socket()
@@ -522,8 +562,10 @@ class Session:
     closed = True
     def __del__(self): ...
 Session.__module__ = "anyio"
+exec('def warns(): logging.getLogger("bus").warning("the consumer was not closed")')
 async def life(app):
     logging.getLogger("shop").warning("the shop is not closed")
+    warns()
     app.state.session = Session()
     with socket.socket():
         yield
@@ -1057,7 +1099,7 @@ async def life(app):
 async def close():
     await anyio.sleep(0.01)
 
-## cut-off-block
+## skipped
 > `await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task
 async def close():
     await asyncio.sleep(0)

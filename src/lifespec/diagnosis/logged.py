@@ -3,6 +3,7 @@
 import logging
 import re
 import time
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +17,6 @@ from lifespec.diagnosis.stacks import is_installed, text_of
 _UNAWAITED = "was never awaited"
 _UNCLOSED = re.compile(r"^[Uu]nclosed (?!event loop)")
 _NUMBERS = re.compile(r" at 0x\w+|fd=\d+,? ?| laddr=\([^)]*\),?")  # of which each run has others
-# what libraries say with a warning, of the event loop or of clean-up
-_MISSED = re.compile(
-    r"event loop|unclosed|(?:not|never|n't)(?: been)? (?:closed|shut ?down|stopped|awaited)",
-    re.IGNORECASE,
-)
 
 
 class Logged(NamedTuple):
@@ -40,6 +36,13 @@ class Logged(NamedTuple):
         return fact("logged", **parts)
 
 
+def _is_finalized() -> bool:
+    """Tell whether a library says something as one of its objects goes: nobody has closed that."""
+    frames = [frame for frame, _line in traceback.walk_stack(None)]
+    finalizers = [each for each in frames if each.f_code.co_name == "__del__"]
+    return any(is_installed(each.f_code.co_filename) for each in finalizers)
+
+
 class _Errors(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -50,8 +53,7 @@ class _Errors(logging.Handler):
         if record.name == "lifespec.server":  # the report says the same
             return
         text = _text_of(record)
-        missed = is_installed(record.pathname) and _MISSED.search(text)
-        if record.levelno < logging.ERROR and not missed:
+        if record.levelno < logging.ERROR and not _is_finalized():
             return
         error = None
         if record.exc_info and record.exc_info[1] is not None:
@@ -72,7 +74,7 @@ def _text_of(record: logging.LogRecord) -> str:
 
 @contextmanager
 def logging_errors() -> Iterator[list[Logged]]:
-    """Collect the records of level ERROR and above, and warnings of libraries that missed clean-up.
+    """Collect the records of level ERROR and above, and warnings of what libraries finalize.
 
     Those of loggers that do not propagate count, too.
     """

@@ -29,12 +29,14 @@ _COROUTINE = 0x80  # the flag of its code
 _CARRIERS = {"anyio", "asgiref", "outcome", "sniffio", "trio", "uvloop"}
 _CARRYING = ("starlette/background.py", "starlette/concurrency.py", "starlette/routing.py")
 _GROUPS = {"TaskGroup", "Nursery"}  # classes of asyncio, anyio, hypercorn and trio
-_ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
+_ARGUMENTS = ("scope", "receive", "send")  # of an application, whatever it calls them
 _LONGEST = 2000  # characters of an exception's text
 _MOST_ERRORS = 200  # exceptions of one
 
 _CAUSE: Any = BaseException.__cause__  # as the interpreter has them, whatever a class says
 _CONTEXT: Any = BaseException.__context__
+
+CANCELLATIONS = {"asyncio.exceptions.CancelledError", "trio.Cancelled"}
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -199,6 +201,24 @@ def own_lines(frames: list[Any]) -> list[Line]:
     return [line(each) for each in frames if is_own(each.f_code.co_filename)]
 
 
+def application(frame: Any) -> dict[str, str]:
+    """Return what the function of a frame calls its scope, receive and send; {} if it has none.
+
+    They are three arguments one after the other: a dictionary with a type, and two functions.
+    """
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount]
+    if code.co_argcount < len(_ARGUMENTS):
+        return {}
+    values = frame.f_locals
+    for first in range(len(names) - 2):
+        scope, receive, send = (values.get(name) for name in names[first : first + 3])
+        is_scope = issubclass(type(scope), dict) and type(scope.get("type")) is str
+        if is_scope and callable(receive) and callable(send):
+            return dict(zip(_ARGUMENTS, names[first:]))
+    return {}
+
+
 def shown(frames: list[Any]) -> list[Line]:
     """Return the lines that say where a call is, the outermost first: the author's if it has any.
 
@@ -210,7 +230,7 @@ def shown(frames: list[Any]) -> list[Line]:
         return own
     begin = 0
     for number, frame in enumerate(frames):
-        if _ARGUMENTS.issubset(frame.f_code.co_varnames):
+        if application(frame):
             begin = number + 1
     files = [(frame, frame.f_code.co_filename) for frame in frames[begin:]]
     return [line(frame) for frame, file in files if not (is_carrier(file) or is_ours(file))]
@@ -219,10 +239,9 @@ def shown(frames: list[Any]) -> list[Line]:
 def arguments(frames: list[Any]) -> Any:
     """Return what the outermost application among frames was called with, {} if there is none."""
     for frame in frames:
-        if _ARGUMENTS.issubset(frame.f_code.co_varnames):
-            scope = frame.f_locals.get("scope")
-            if isinstance(scope, dict) and isinstance(scope.get("type"), str):
-                return frame.f_locals
+        names = application(frame)
+        if names:
+            return {argument: frame.f_locals[name] for argument, name in names.items()}
     return {}
 
 
@@ -345,6 +364,11 @@ def origin(error: Any, *, cancelled: bool = False) -> Line | None:
         return None
     was_awaited = type(error).__name__ == "CancelledError" and not cancelled
     return own[0] if was_awaited else own[-1]
+
+
+def is_cancellation(error: Any) -> bool:
+    """Tell whether an exception is one by which asyncio or trio cancels."""
+    return any(each in CANCELLATIONS for each in raised(error).classes)
 
 
 def raised(error: Any) -> Raised:

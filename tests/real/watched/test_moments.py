@@ -34,7 +34,7 @@ NOT_WATCHED = {  # what is not said of a running server, and why
     },
     "what never ran, was skipped or lost needs a trace of every call": {
         "advise-handler-ignored", "advise-never-ran", "context-variable", "cut-off",
-        "cut-off-block", "entered-twice", "made-only", "state-dropped", "state-rebound",
+        "skipped", "entered-twice", "made-only", "state-dropped", "state-rebound",
         "state-unseen",
     },
     "nothing waits for it": {

@@ -5,13 +5,14 @@ import sys
 import traceback
 from collections.abc import Mapping
 from contextvars import Context, ContextVar, copy_context
+from types import CodeType, FrameType
 from typing import Any
 
 from lifespec import validate
 from lifespec.conformance.app.observation import Answer, Broken, Observation
 from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import chain, is_ours, line
+from lifespec.diagnosis.stacks import application, chain, is_ours, line
 from lifespec.words import Told, cut, short_repr
 
 
@@ -36,13 +37,19 @@ class Answers:
 
     def __init__(self, spec: str, seen: Observation) -> None:
         self.spec, self.seen = spec, seen
+        # calls of applications that have called `receive`: a frame itself would keep all it has
+        self.receivers = set[tuple[int, CodeType]]()
 
-    def acts(self) -> None:
-        """Note the module of the innermost application that acts, which may be a framework's."""
+    def acts(self, *, receives: bool = False) -> None:
+        """Note the innermost application that acts, which may be a framework's."""
         frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
         frame = next(filter(module_of, frames), None)
-        self.seen.actor = module_of(frame) if frame else self.seen.actor
-        if frame and not self.seen.startup.how:
+        if frame is None:
+            return
+        self.seen.actor = module_of(frame)
+        if receives:
+            self.receivers.add((id(frame), frame.f_code))
+        if not self.seen.startup.how:
             at = place([line(frame)])
             self.seen.answerer = at.fact() if at else None
 
@@ -53,11 +60,15 @@ class Answers:
         if isinstance(error, NoApplication):
             seen.blocker = fact("no-application", value=str(error))
         first = next(chain(error))
-        modules = [module_of(frame) for frame, _ in traceback.walk_tb(first.__traceback__)]
-        actors = [*filter(None, modules)]
-        seen.actor = actors[-1] if actors else seen.actor
+        frames = [frame for frame, _ in traceback.walk_tb(first.__traceback__)]
+        actors = [frame for frame in frames if module_of(frame)]
+        if not actors:
+            return
+        inner = actors[-1]
+        seen.actor = module_of(inner)
         is_inner = first is not error or len(actors) > 1
-        seen.refuses = is_inner and modules[-1:] == actors[-1:] and "scope" in code_of(first)
+        has_received = (id(inner), inner.f_code) in self.receivers
+        seen.refuses = is_inner and frames[-1] is inner and not has_received
 
     def refusal(self, message: Any, kind: Any) -> Fact | None:
         """Take a step in the table of transitions; return why the message is refused, or None."""
@@ -139,16 +150,8 @@ def _variables(before: Context) -> list[Fact]:
     return [fact("context-variable", name=named[each]) for each in found if each in named]
 
 
-_ARGUMENTS = {"scope", "receive", "send"}  # of an application, wherever it was written
-
-
-def module_of(frame: Any) -> str:
+def module_of(frame: FrameType) -> str:
     """Return the module of a frame that is an application's, or ""."""
-    code = frame.f_code
-    is_application = {*code.co_varnames} >= _ARGUMENTS and not is_ours(code.co_filename)
-    return str(frame.f_globals.get("__name__", "")) if is_application else ""
-
-
-def code_of(error: BaseException) -> str:
-    """Return the line of code that raised an exception, "" if it is not known."""
-    return "".join(each.line or "" for each in traceback.extract_tb(error.__traceback__, -1))
+    if is_ours(frame.f_code.co_filename) or not application(frame):
+        return ""
+    return str(frame.f_globals.get("__name__", ""))

@@ -26,7 +26,7 @@ from lifespec.diagnosis.author import innermost, place_of
 from lifespec.diagnosis.exits import noting_exits
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
-from lifespec.diagnosis.stacks import shown
+from lifespec.diagnosis.stacks import is_cancellation, shown
 from lifespec.words import cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -275,7 +275,7 @@ class Call(Answers):
         except (SystemExit, KeyboardInterrupt) as error:
             self.end("exited", error)
         except BaseException as error:
-            is_cancelled = type(error).__name__ in ("CancelledError", "Cancelled")
+            is_cancelled = is_cancellation(error)
             self.end("cancelled" if self.cancelled and is_cancelled else "raised", error)
             if self.seen.on_trio and is_cancelled:
                 raise
@@ -290,7 +290,7 @@ class Call(Answers):
         await self.coroutine
 
     async def _receive(self) -> Any:
-        self.acts()
+        self.acts(receives=True)
         while not self.inbox:
             self.idle = True
             self._change()

@@ -27,6 +27,7 @@ NOTES = (  # kinds of facts that its author may want to know, in this order
     "state-unseen",
     "state-dropped",
     "made-only",
+    "skipped",
 )
 OF_FRAMEWORKS = ("raised-on-scope", "returned-on-scope", "returned-early")  # and not of authors
 MOST = 3  # lines of a stack, lifespans that never ran
