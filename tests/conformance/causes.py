@@ -335,7 +335,7 @@ async def life(app):
         pass
 
 ## a limit without a shield saves no clean-up
-> clean-up was cancelled in `life`, shop.py:21, at `await close()`
+> clean-up was cancelled in `life`, shop.py:24, at `await close()`
 @asynccontextmanager
 async def session(**options):
     yield
@@ -346,8 +346,9 @@ async def life(app):
     async with anyio.create_task_group() as group:
         yield
         group.cancel_scope.cancel()
-        async with session(timeout=5), anyio.move_on_after(5):
-            await close()
+        with anyio.move_on_after(5):
+            async with session(timeout=5):
+                await close()
 
 ## its clean-up has a limit
 async def life(app):

@@ -122,7 +122,7 @@ async def board(scope: Any, receive: Any, send: Any) -> None:
 async def serve(*types: str) -> None:
     """Call an application with scopes, as a server does that nobody knows."""
     scopes = ({"type": each, "method": "GET", "path": "/board"} for each in types)
-    await asyncio.gather(*(board(each, None, None) for each in scopes))
+    await asyncio.gather(*(board(each, print, print) for each in scopes))
 
 
 def test_open_requests_and_lifespans_are_seen_with_their_lines(agent: Agent) -> None:
@@ -312,7 +312,7 @@ def test_trio_is_looked_at_by_its_token(agent: Agent) -> None:
     async def main() -> None:
         token.append(hooks.current_loop())
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(waits, {"type": "websocket", "path": "/chat"}, None, None)
+            nursery.start_soon(waits, {"type": "websocket", "path": "/chat"}, print, print)
 
     thread = threading.Thread(target=trio.run, args=(main,))
     thread.start()
