@@ -4,15 +4,17 @@
 const Search = (() => {
   // the weight of a word in each field of a page, and of a section
   const OF_PAGE = { title: 4, keywords: 3, heading: 1, body: 1, code: 0.3 };
-  const OF_SECTION = { heading: 3, body: 1, code: 0.2 };
+  const OF_SECTION = { heading: 3, keywords: 3, body: 1, code: 0.2 };
   const BEGINNING = 0.5; // a longer word,
   const NEAR = 0.4; // one that is spelled nearly so, if no text has the word, and
   const PART = 0.45; // a part of a name: "event" of "on_event"
   const TITLE = 20; // the query is a title, and
-  const KEYWORD = 7; // one of the keywords of a page, or
+  const KEYWORD = 7; // one of the keywords of a page or a section, or
   const NAME = 10; // an ID, or a name in Python
   const RUN = 50; // much of a long query stands in a text as it is: a log line
-  const LIMIT = 20; // pages
+  const LIMIT = 20; // results
+  const SHARES = [1, 0.85, 0.75]; // of the score of a page, for its best section, the second and the third,
+  const AS_GOOD = 0.8; // which are at least so good as the best one
   const LONG = 240; // characters of an excerpt
   const HAN = /^\p{Script=Han}/u;
   const WORDS = /\p{Script=Han}+|[a-z\d_\u0001]+(?:[.+-][a-z\d_\u0001]+)*/gu; // \u0001: before a capital
@@ -64,20 +66,23 @@ const Search = (() => {
       for (const [term, number] of each.counts) counts.set(term, (counts.get(term) ?? 0) + number);
     return { counts, length: fields.reduce((total, each) => total + each.length, 0) };
   };
-  const readSection = ([anchor, title, text, code]) => {
-    return { anchor, title, text, fields: { heading: field(title), body: field(text), code: field(code) } };
+  const phrases = (keywords) => keywords.split(/[,，]/).map(lineOf);
+  const readSection = ([anchor, title, text, code, keywords]) => {
+    const fields = { heading: field(title), keywords: field(keywords), body: field(text), code: field(code) };
+    return { anchor, title, text, phrases: phrases(keywords), fields };
   };
   const readPage = ([name, [keywords, ...entries]]) => {
     const sections = entries.map(readSection);
     const [first, ...others] = sections.map(({ fields }) => fields.heading);
-    const fields = { title: first, keywords: field(keywords), heading: together(others) };
+    const fields = { title: first, heading: together(others) };
     for (const key of ["body", "code"]) fields[key] = together(sections.map((each) => each.fields[key]));
-    return { name, title: sections[0].title, phrases: keywords.split(/[,，]/).map(lineOf), sections, fields };
+    fields.keywords = together([field(keywords), ...sections.map((each) => each.fields.keywords)]);
+    return { name, title: sections[0].title, phrases: phrases(keywords), line: lineOf(keywords), sections, fields };
   };
   const means = (things, weights) =>
     Object.fromEntries(Object.keys(weights).map((key) => {
-      const length = things.reduce((total, { fields }) => total + fields[key].length, 0);
-      return [key, length / things.length || 1];
+      const lengths = things.map(({ fields }) => fields[key].length).filter(Boolean);
+      return [key, lengths.reduce((total, each) => total + each, 0) / lengths.length || 1];
     }));
   const read = (data) => {
     const pages = Object.entries(data).map(readPage);
@@ -163,28 +168,33 @@ const Search = (() => {
     return (Math.min(1, most / (HAN.test(all[0]) ? 16 : 8)) ** 2 * most) / all.length;
   };
   const ofSection = (section, query, index, at) => {
-    const { heading, body } = section.fields;
+    const { heading, keywords, body } = section.fields;
     const { total, share } = score(query.words, section.fields, OF_SECTION, index.means.section);
-    const adjacent = Math.max(1.6 * neighbours(query, heading.line), neighbours(query, body.line));
+    const named = 1.6 * Math.max(neighbours(query, heading.line), neighbours(query, keywords.line));
+    const adjacent = Math.max(named, neighbours(query, body.line));
     const run = adjacent && RUN * Math.max(longest(query, heading.line), longest(query, body.line));
     const title = `.${section.title.toLowerCase()}`;
     const name = at && query.names.some((each) => title.endsWith(each)) ? NAME : 0;
-    return total && { section, score: total * (0.3 + 0.7 * share) + adjacent + run + name };
+    const keyword = section.phrases.includes(query.line) ? KEYWORD : 0;
+    return total && { section, score: total * (0.3 + 0.7 * share) + adjacent + run + name + keyword };
   };
+  // A page is found by its best section; another one that is as good is a result of its own.
   const ofPage = (page, query, index) => {
     const { total, share } = score(query.words, page.fields, OF_PAGE, index.means.page);
-    if (!total) return { score: 0 };
-    const { title, keywords } = page.fields;
+    if (!total) return [];
+    const { title } = page.fields;
     const sections = page.sections.map((each, at) => ofSection(each, query, index, at)).filter(Boolean);
-    const [best] = sections.sort((a, b) => b.score - a.score);
+    sections.sort((a, b) => b.score - a.score);
     const exact = title.line === query.line ? TITLE : page.phrases.includes(query.line) ? KEYWORD : 0;
-    const adjacent = 1.5 * neighbours(query, title.line) + neighbours(query, keywords.line);
-    const sum = (total + adjacent + exact) * (0.25 + 0.75 * share ** 2) + 0.6 * (best?.score ?? 0);
-    return { page, section: best?.section ?? page.sections[0], score: sum };
+    const adjacent = 1.5 * neighbours(query, title.line) + neighbours(query, page.line);
+    const ofPage = (total + adjacent + exact) * (0.25 + 0.75 * share ** 2);
+    if (!sections.length) return [{ page, section: page.sections[0], score: ofPage }];
+    const good = sections.filter((each) => each.score >= AS_GOOD * sections[0].score).slice(0, SHARES.length);
+    return good.map(({ section, score }, at) => ({ page, section, score: SHARES[at] * ofPage + 0.6 * score }));
   };
   const search = (text, index) => {
     const query = parse(text, index);
-    const ranked = index.pages.map((page) => ofPage(page, query, index)).filter((each) => each.score > 0);
+    const ranked = index.pages.flatMap((page) => ofPage(page, query, index)).filter((each) => each.score > 0);
     const results = ranked.sort((a, b) => b.score - a.score).slice(0, LIMIT).map(({ page, section }) => ({
       page: page.name,
       anchor: section.anchor,

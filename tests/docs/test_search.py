@@ -4,6 +4,7 @@ import json
 import subprocess
 import tomllib
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ const { script, queries } = JSON.parse(require("fs").readFileSync(0, "utf-8"));
 console.log(JSON.stringify(queries.map((query) => Search.search(query, index).results)));
 """
 QUERIES = tomllib.loads(Path(__file__).with_name("queries.toml").read_text("utf-8"))
-SECTIONS = QUERIES.pop("sections")
+SECTIONS, QUESTIONS = QUERIES.pop("sections"), QUERIES.pop("questions")
 SHOWN = 3  # results that a reader looks at
 RIGHT = 0.9  # of the queries, those that the first result answers
 
@@ -62,9 +63,21 @@ def test_the_first_results_answer_what_people_ask(site: Path, folder: str) -> No
     ] == []
 
 
+@pytest.mark.needs("node")
+@pytest.mark.parametrize("folder", ["en", "zh-cn"])
+def test_a_question_leads_to_the_section_that_answers_it(site: Path, folder: str) -> None:
+    """One of the first results; a page has three at the most."""
+    index = (site / folder / "search-index.js").read_text("utf-8")
+    results = found(index, [*QUESTIONS[folder]])
+    for question, answers in zip(QUESTIONS[folder], results, strict=True):
+        places = [f"{each['page']}#{each['anchor']}" for each in answers]
+        assert QUESTIONS[folder][question] in places[:SHOWN], (question, places[:5])
+        assert max(Counter(each["page"] for each in answers).values()) <= SHOWN
+
+
 def test_a_page_that_sphinx_no_longer_has_is_not_found(tmp_path: Path) -> None:
     for name in "kept", "gone":
         (tmp_path / f"{name}.html").write_text('<article><section id="a">A</section></article>')
     inventory = b"# zlib.\n" + zlib.compress(b"kept std:doc -1 kept.html Kept\n")
     (tmp_path / "objects.inv").write_bytes(inventory)
-    assert index(tmp_path) == 'setSearchIndex({"kept":["",["a","A","",""]]});\n'
+    assert index(tmp_path) == 'setSearchIndex({"kept":["",["a","A","","",""]]});\n'

@@ -2,7 +2,7 @@
 
 from sphinx.application import Sphinx
 
-EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "words")
+EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "words", "keywords")
 
 
 def setup(app: Sphinx) -> None:

@@ -1,7 +1,7 @@
 """Write the search index of each built site: `python search.py site/en site/zh-cn`.
 
 The index is a script, because a page that is opened from a file may load nothing else. It has the
-text of each section, rule, case, API object and term; `search.js` ranks them.
+text and the keywords of each section, rule, case, API object and term; `search.js` ranks them.
 """
 
 import json
@@ -27,14 +27,16 @@ class Entry:
         self.anchor, self.title, self.depth = anchor, title, depth
         self.text: list[str] = []
         self.code: list[str] = []
+        self.keywords = ""
 
     def packed(self) -> list[str]:
-        """Return anchor, title, lines of text and words of code."""
+        """Return anchor, title, lines of text, words of code and keywords."""
         lines = [" ".join(line.split()).strip(" ·") for line in "".join(self.text).split("\n")]
         title, *lines = [self.title, *lines] if self.title else [*filter(None, lines), ""]
         text = "\n".join(filter(None, lines))
         code = dict.fromkeys(WORD.findall(" ".join(self.code)))
-        return [self.anchor, title, text, " ".join(word for word in code if word not in text)]
+        words = " ".join(word for word in code if word not in text)
+        return [self.anchor, title, text, words, " ".join(self.keywords.split())]
 
 
 class Page(HTMLParser):
@@ -47,6 +49,7 @@ class Page(HTMLParser):
         self.open: list[Entry] = []
         self.path: list[str] = []
         self.skipped = 0  # the depth of an element that is left out
+        self.in_keywords = False
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -57,6 +60,7 @@ class Page(HTMLParser):
             self.keywords = about["content"]
         if tag in VOID:
             return
+        self.in_keywords = "keywords" in classes
         self.path.append(tag)
         if tag in {"script", "style", "svg"} or classes & LEFT_OUT:
             self.skipped = self.skipped or len(self.path)
@@ -71,6 +75,7 @@ class Page(HTMLParser):
         """Close an element, and the entries that it holds."""
         if tag in VOID or tag not in self.path:
             return
+        self.in_keywords = False
         while self.path.pop() != tag:
             pass
         if len(self.path) < self.skipped:
@@ -87,7 +92,9 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Take a text."""
-        if self.open and not self.skipped:
+        if self.in_keywords and self.open:
+            self.open[-1].keywords += data
+        elif self.open and not self.skipped:
             (self.open[-1].code if "pre" in self.path else self.open[-1].text).append(data)
 
 
