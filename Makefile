@@ -18,7 +18,7 @@ DRAWERS := $(shell find docs/_ext -name '*.py')
 	frameworks middleware bench exhaustive mutation mutants release lock clean FORCE
 
 help:  ## list the commands
-	@sed -n 's/^\([a-z]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
+	@sed -n 's/^\([a-z.]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
 
 docs: build/doctrees$(LIVE)/begun  ## build site/ in both languages: open site/index.html
 	@$(MAKE) --silent --no-print-directory --jobs=2 $(SYNC) build/doctrees$(LIVE)/en.built build/doctrees$(LIVE)/zh-cn.built
@@ -77,10 +77,13 @@ mutants: build/mutation/complete  ## change each file to copy in places drawn at
 	@$(WITH_MUTMUT) docs/_measure/mutants.py $(N)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
+lifespec.pyz: .venv/complete FORCE  ## build lifespec.pyz: all commands in one file that needs no installation
+	@rm -rf build/pyz; $(RUN) -m build --no-isolation --wheel --outdir build/pyz . >build/pyz.log 2>&1 || { cat build/pyz.log >&2; exit 1; }
+	@$(RUN) .ci/pyz.py build/pyz/*.whl $@
 lock:  ## resolve the locks in .ci anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
 clean:  ## remove all that was built
-	rm -rf .venv build dist site .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv build dist site lifespec.pyz .mypy_cache .pytest_cache .ruff_cache
 
 # what is measured is the newest: make clean, or rm -r build/matrix, and it is installed anew
 build/%/complete: pyproject.toml .venv/complete

@@ -15,11 +15,15 @@ from typing import NamedTuple
 
 FORKS = hasattr(os, "fork")  # Windows has no fork, no sessions and no signals to other processes
 RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
+HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120  Path costs time
 PROC, CONTAINER = "/proc", "/sys/fs/cgroup"
 POLL = 0.01  # seconds between two looks
 SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 ENDING = 10.0  # seconds until a killed process is gone
-_HOST = "from lifespec.conformance.app.process import main; main({})"
+_HOST = (
+    "import sys; sys.path.insert(0, {!r});"  # where this package is, perhaps in a file of its own
+    " from lifespec.conformance.app.process import main; main({})"
+)
 
 
 class Interpreter(NamedTuple):
@@ -39,7 +43,7 @@ def interpreter() -> Interpreter:
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", _HOST.format(theirs.fileno())],
+            [sys.executable, "-c", _HOST.format(HOME, theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

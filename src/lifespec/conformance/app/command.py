@@ -25,7 +25,7 @@ from typing import Any, Self
 from lifespec.conformance.app.process import Host
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.finding import Unchecked
-from lifespec.conformance.processes import ENDING, kill, kill_session, marked, until
+from lifespec.conformance.processes import ENDING, HOME, kill, kill_session, marked, until
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.hold import KNOWN, NEW
 from lifespec.watch.parent import HIDDEN
@@ -99,8 +99,7 @@ class Command(Host):
         for name in HELD:
             text = resources.files("lifespec.watch").joinpath(f"{name}.py").read_bytes()
             (package / f"{name}.py").write_bytes(text)
-        home = str(Path(__file__).absolute().parents[3])
-        begin = BEGIN.format(folder=str(self.folder), home=home)
+        begin = BEGIN.format(folder=str(self.folder), home=HOME)
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
     def _start(self) -> "subprocess.Popen[bytes]":
