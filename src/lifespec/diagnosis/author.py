@@ -33,12 +33,18 @@ _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8}))")
 
 
 def own_package(name: str) -> None:
-    """Treat the code of a package as its author's in this process, even if it is installed."""
+    """Treat the code of a module's package as its author's here, even if it is installed.
+
+    A namespace package may be several authors': the first package below it counts.
+    """
     stacks.served.clear()
+    parts = name.split(".")
     with suppress(ImportError, ValueError):  # such as the module `__main__`
-        spec = importlib.util.find_spec(name)
-        if spec and spec.origin:
-            serve(spec.origin, is_package=bool(spec.submodule_search_locations))
+        for count in range(1, len(parts) + 1):
+            spec = importlib.util.find_spec(".".join(parts[:count]))
+            if spec and spec.origin:
+                serve(spec.origin, is_package=bool(spec.submodule_search_locations))
+                return
 
 
 def own_modules() -> list[tuple[ModuleType, Path]]:

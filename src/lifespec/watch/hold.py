@@ -11,6 +11,7 @@ Self-contained, for Python 3.9 and newer.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import importlib
@@ -75,6 +76,14 @@ class Hold:
                 given = importlib.import_module("lifespec.diagnosis.given")
                 self.noting = given.noting()
                 self.noting.__enter__()
+                atexit.register(self.note_no_more)  # before Python takes modules apart
+
+    def note_no_more(self) -> None:
+        """Note nothing from now on."""
+        if self.noting is not None:
+            with contextlib.suppress(Exception):
+                self.noting.__exit__(None, None, None)
+            self.noting = None
 
     def replace(self, place: Any, name: str, act: Any) -> None:
         """Replace a function by one that acts first, while nothing is taken."""
@@ -133,10 +142,7 @@ class Hold:
 
     def release(self) -> None:
         """Leave this process and its environment as they were, and write out what it printed."""
-        if self.noting is not None:
-            with contextlib.suppress(Exception):
-                self.noting.__exit__(None, None, None)
-            self.noting = None
+        self.note_no_more()
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not self.finder]
         entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         kept = os.pathsep.join(entry for entry in entries if entry != self.folder)

@@ -9,6 +9,8 @@ import os
 import sys
 import threading
 from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 from lifespec.conformance import cases
@@ -16,6 +18,11 @@ from lifespec.conformance.app import process
 from lifespec.conformance.app.target import NotFound
 from lifespec.diagnosis import author, given
 from lifespec.diagnosis.fact import Fact
+from lifespec.watch.hold import KNOWN
+
+# packages that carry a call to the server, or from it to here
+CARRIERS = {*KNOWN, "uvicorn_worker", "fastapi_cli", "click", "typer", "anyio", "uvloop", "trio"}
+CARRIERS |= {"lifespec", "lifespec_held"}
 
 
 class Held(NamedTuple):
@@ -40,7 +47,7 @@ def main(number: int, app: Any, target: str) -> bool:
     # a process that is a daemon to multiprocessing may have no children
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001
     name = target or _named(app)
-    author.own_package(name.partition(":")[0].partition(".")[0] or _package(app))
+    author.own_package(name.partition(":")[0] or caller(sys._getframe()))  # noqa: SLF001
     cases.load()  # the processes that are forked have them
     why = None
     try:
@@ -73,10 +80,19 @@ def _named(app: Any) -> str:
     return ""
 
 
-def _package(app: Any) -> str:
-    """Return the package of a function, or of an object's class."""
-    module = getattr(app, "__module__", None) or type(app).__module__
-    return str(module).partition(".")[0]
+def caller(frame: FrameType | None) -> str:
+    """Return the module that let a server serve: the innermost that is no server's, nor Python's.
+
+    "" if there is none.  Its package has built the application.
+    """
+    library = str(Path(os.__file__).parent)
+    while frame:
+        file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
+        is_python = file.startswith(library) and "-packages" not in file
+        if module.partition(".")[0] not in CARRIERS and not is_python and file[:1] != "<":
+            return module
+        frame = frame.f_back
+    return ""
 
 
 def described(app: Any) -> str:

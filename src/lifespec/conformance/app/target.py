@@ -66,7 +66,7 @@ def _named(target: str, *, factory: bool) -> Any:
     if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
         wanted = module.removesuffix(".py").replace("/", ".").strip(".")
         raise NotFound(fact("no-module-name", module=module, wanted=f"{wanted}:{path}"))
-    own_package(module.partition(".")[0])
+    own_package(module)
     found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", module)
     for name in path.split("."):
         owner = found
