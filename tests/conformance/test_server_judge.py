@@ -164,8 +164,8 @@ exits                  broken  called, failed
 exits                  skip    called | ended=5 status=3
 # a status of 0, or of the signal that was sent, does not show a failure
 exit status            holds   called, plays send step=1 | ended=6 status=3
-exit status            open    called, plays send step=1 | ended=6 status=0
-exit status            open    called, plays send step=1 | ended=6 status=-15 stopped=4.5
+exit status            broken  called, plays send step=1 | ended=6 status=0
+exit status            broken  called, plays send step=1 | ended=6 status=-15 stopped=4.5
 exit status            skip    called, plays send step=1
 # a text in the output, once it was sent
 shows: no database at db-1  holds   called, plays send step=1 | output=ERROR no database at db-1

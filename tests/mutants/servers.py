@@ -361,6 +361,7 @@ def sends_again(stage: str) -> type[Lifespan]:
     return Again
 
 
+@breaks("failure-exit-status")
 def ends_with_0() -> None:
     async def until_signal(*arguments: Any) -> int:
         status: int = await original.until_signal(*arguments)
@@ -398,7 +399,6 @@ class CutsTheReturn(Lifespan):
 
 VARIANTS["startup-twice"] = sends_again("startup")
 VARIANTS["shutdown-twice"] = sends_again("shutdown")
-VARIANTS["status-0"] = ends_with_0
 VARIANTS["dies-silently"] = dies_with_the_application
 VARIANTS["waits-for-nobody"] = WaitsForNobody
 VARIANTS["cuts-the-return"] = CutsTheReturn

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Self
 
-from lifespec.conformance.cases import COURSE, Role, vocabulary
+from lifespec.conformance.cases import COURSE, Role, load, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import sequence
-from lifespec.words import WIDTH, Words, base, columns, site, wrapped
+from lifespec.words import WIDTH, Words, base, columns, sentences, site, wrapped
 
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = {"fail": "1;31", "warn": "33", "pass": "32", "info": "36", "skip": "2"}
@@ -185,15 +185,13 @@ def _not_judged(report: Report) -> Iterator[Fact]:
             yield fact("not-judged-count", count=len(names), reason=why)
 
 
-def _open(findings: Iterable[Finding]) -> Iterator[Fact]:
-    """Yield what was seen and no specification decides, once for each rule and kind."""
+def _open(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
+    """Yield what was seen and no specification decides, by rule and kind."""
     found: dict[tuple[str, str], list[Finding]] = {}
     for each in findings:
         if each.verdict == Verdict.INFO and not each.framework and not _is_told(each):
             found.setdefault((each.rule, each.kind), []).append(each)
-    for (rule_id, _kind), group in found.items():
-        names = tuple(dict.fromkeys(each.case for each in group))
-        yield fact("open", rule=rule_id, what=group[0].observed, cases=names)
+    yield from found.values()
 
 
 def _is_told(each: Finding) -> bool:
@@ -271,10 +269,17 @@ class _Page:
         if report.role == "application":
             for each in _not_judged(report):
                 yield "rules", say(each)
-        for each in _open(report.findings):
-            yield "open", say(each)
+        for group in _open(report.findings):
+            yield "open", self.open(group)
         if self.verbose and report.pace:
             yield "cases", say(report.pace)
+
+    def open(self, group: Sequence[Finding]) -> str:
+        """Return what was seen of a rule that is open, and when: what happens in the first case."""
+        first, says = group[0], {case.name: case.says for case in load()}
+        names = tuple(dict.fromkeys(each.case for each in group))
+        when = self.words.translate(says.get(first.case, ""))
+        return self.say("open", rule=first.rule, when=when, what=first.observed, cases=names)
 
     def blocks(self) -> Iterator[Sequence[Finding]]:
         """Yield the findings that are told in full, equal ones of several cases together."""
@@ -318,7 +323,6 @@ class _Page:
         """Return what stands in the block of a finding, by label."""
         words, rule, theirs = self.words, rules()[finding.rule], finding.framework
         link = f"\n{site(words.language)}{rule.address}" if base() else ""
-        hints = rules()[HINTS.get(finding.kind, finding.rule)].hint_for(self.report.role)
         specified = "specified" if finding.verdict == Verdict.INFO else "requirement"
         return {
             "case": cases,
@@ -326,9 +330,17 @@ class _Page:
             "expected": self.expected(finding),
             "actual": words.say(finding.observed),
             "origin": self.say("by-framework", framework=theirs) if theirs else "",
-            "hint": words.translate(hints) if self.is_fault(finding) and not theirs else "",
+            "hint": self.hint(finding) if self.is_fault(finding) and not theirs else "",
             "more": f"lifespec explain {finding.rule}{link}",
         }
+
+    def hint(self, finding: Finding) -> str:
+        """Return the usual cause of what was observed, else of a breach of the rule."""
+        own = f"hint-{finding.kind}"
+        if own in sentences():
+            return self.say(own)
+        rule = rules()[HINTS.get(finding.kind, finding.rule)]
+        return self.words.translate(rule.hint_for(self.report.role))
 
     def requirement(self, finding: Finding) -> str:
         """Return the sentence of the rule, and its level in the specification."""

@@ -168,7 +168,7 @@ class OfServer(Scopes):
         return either(self.by_itself, "end", end=self.end)
 
     def exit_status(self) -> Outcome:
-        """Hold if a supervisor notices the failure; no specification mentions the exit status.
+        """Hold if a supervisor notices the failure.
 
         A server that ends by the signal that it was sent ends like that without a failure, too.
         """
@@ -176,7 +176,7 @@ class OfServer(Scopes):
         if self.seen.status is None:
             skip("end", end=self.end)
         if self.seen.status in (0, -signal.SIGTERM):
-            return leaves_open("end", end=self.way)
+            return breaks("end", end=self.way)
         return holds("noticed", way=self.way)
 
     def gone(self) -> Outcome:
@@ -266,4 +266,6 @@ class OfServer(Scopes):
 
     def finishes(self) -> Outcome:
         self.first("sent", "lifespan.shutdown.complete")
-        return either(self.lines("returned", "lifespan"), "end", end=self.end)
+        if self.lines("returned", "lifespan"):
+            return holds("end", end=self.end)
+        return breaks("not-returned", end=self.end)
