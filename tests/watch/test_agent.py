@@ -4,6 +4,7 @@ import ast
 import asyncio
 import contextlib
 import fcntl
+import functools
 import importlib
 import os
 import queue
@@ -18,10 +19,11 @@ from typing import Any
 
 import pytest
 import trio
+import uvloop
 
-from lifespec.diagnosis import alive, stacks, waits
+from lifespec.diagnosis import alive, guard, stacks, waits, work
 from lifespec.watch import agent as module
-from lifespec.watch import hooks
+from lifespec.watch import hooks, looks, seen
 from lifespec.watch.agent import Agent
 
 HERE = Path(__file__).name
@@ -55,10 +57,6 @@ class Lifespan:
 METHODS = {"called": "call", "received": "receive", "sent": "send", "shutdown": "stop"}
 
 
-def finder(agent: Agent) -> hooks.Finder:
-    return hooks.Finder(hooks.SERVERS, lambda module: hooks.hook(module, agent))
-
-
 @pytest.fixture
 def agent(tmp_path: Path) -> Agent:
     return Agent(str(tmp_path))
@@ -68,22 +66,19 @@ def agent(tmp_path: Path) -> Agent:
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterator[Any]:
     """Import a server that the agent knows."""
     (tmp_path / "toyserver.py").write_text(SOURCE, "utf-8")
-    known = ("toy", "Lifespan", {**METHODS, "no-lifespan": "off"})
+    known = ("toy", "Lifespan", {**METHODS, "uncalled": "off"})
     monkeypatch.setitem(hooks.SERVERS, "toyserver", known)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(
-        sys,
-        "meta_path",
-        [finder(agent), *sys.meta_path],
-    )
+    finder = hooks.Finder(hooks.SERVERS, functools.partial(hooks.hook, agent=agent))
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
     yield importlib.import_module("toyserver")
     sys.modules.pop("toyserver")
 
 
-def lines(agent: Agent, what: str) -> list[dict[str, Any]]:
+def lines(agent: Agent, kind: Any) -> list[Any]:
     """Return the lines of a kind that it has written."""
     text = Path(agent.path).read_text("utf-8").splitlines()
-    return [each for each in map(ast.literal_eval, text) if each["what"] == what]
+    return [line for line in map(seen.read, text) if isinstance(line, kind)]
 
 
 @contextlib.contextmanager
@@ -130,39 +125,83 @@ def test_open_requests_and_lifespans_are_seen_with_their_lines(agent: Agent) -> 
         agent.is_stopping = True
         agent.look(time.monotonic())
         agent.look(time.monotonic())  # nothing else than before
-    (look,) = lines(agent, "look")
-    assert [each["asks"] for each in look["others"]] == [False]
-    ((method, path, age, where),) = look["requests"]
-    assert (look["loops"], look["open"], method, path, age) == (1, 1, "GET", "/board", 0)
+    (look,) = lines(agent, seen.Look)
+    assert [call.asks for call in look.others] == [False]
+    ((method, path, age, where, background, thread),) = look.requests
+    assert (look.loops, look.open, method, path, age) == (1, 1, "GET", "/board", 0)
+    assert (background, thread) == (False, False)
     file, _line, function, own = where[-1]
     assert (Path(file).name, function, own) == (HERE, "for_ever", True)
 
 
-def test_a_blocked_loop_is_seen_with_its_line(agent: Agent) -> None:
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop, None])
+def test_a_blocked_loop_is_seen_with_its_line(agent: Agent, loop: Any) -> None:
     over, begun = threading.Event(), threading.Event()
 
     async def blocks() -> None:
+        agent.loops[hooks.current_loop()] = threading.get_ident()
         begun.set()
         over.wait()
 
-    def closed(*_: object) -> None:
-        raise RuntimeError
+    def runs() -> None:
+        if loop is None:
+            trio.run(blocks)
+        else:
+            with asyncio.Runner(loop_factory=loop) as runner:
+                runner.run(blocks())
 
-    thread = threading.Thread(target=asyncio.run, args=(blocks(),))
+    thread = threading.Thread(target=runs)
     thread.start()
     begun.wait()
     for seconds in 0, 2:
         agent.look(time.monotonic() + seconds)
     over.set()
     thread.join()
-    agent.posted.clear()
-    loop = type("Loop", (), {"call_soon_threadsafe": closed})  # it was closed meanwhile
-    assert agent.busy(loop, sys._getframe(), 0.0) is None
-    assert agent.posted == {}
-    first, second = lines(agent, "look")
-    assert first["blocked"] == []
-    ((seconds, where),) = second["blocked"]
-    assert (seconds, where[-1][2]) == (2, "blocks")
+    first, second = lines(agent, seen.Look)
+    assert [blocked.seconds for blocked in first.blocked] == [0]
+    ((seconds, where),) = second.blocked
+    assert (seconds, where[-1].function) == (2, "blocks")
+
+
+def test_a_loop_that_is_closed_before_it_is_asked_is_not_blocked() -> None:
+    loop = uvloop.new_event_loop()
+    loop.close()
+    busy = looks.Busy()
+    busy._post(loop, 0.0)
+    assert busy.posted == {}
+    assert busy.seconds(loop, 0, 0.0) is None  # nor is one whose thread has ended
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_who_looks_wakes_no_loop(agent: Agent, loop: Any) -> None:
+    """What another thread has set stays unseen, as it would without a look, and is told."""
+    made: list[Any] = []
+
+    async def waits(scope: Any, receive: Any, send: Any) -> None:
+        await made[0].wait()
+
+    async def main() -> None:
+        made.append(asyncio.Event())
+        made.append(asyncio.get_running_loop())
+        task = asyncio.create_task(waits({"type": "lifespan"}, print, print))
+        await task
+
+    runner = asyncio.Runner(loop_factory=loop)
+    thread = threading.Thread(target=runner.run, args=(main(),))
+    thread.start()
+    while len(made) < 2 or not made[0]._waiters:
+        time.sleep(0.01)
+    agent.look(time.monotonic())
+    made[0].set()  # from this thread
+    for _ in range(5):
+        agent.look(time.monotonic())
+    assert thread.is_alive()
+    assert made[0]._waiters
+    made[1].call_soon_threadsafe(str)
+    thread.join()
+    runner.close()
+    first, last = lines(agent, seen.Look)
+    assert [call.awaits for look in (first, last) for call in look.others] == ["event", "due"]
 
 
 def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
@@ -176,31 +215,29 @@ def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
         call = asyncio.create_task(server.call())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        assert agent.where(agent.lifespans[0])["asks"]
+        assert agent.where(agent.lifespans[0]).asks
         await server.stop()
         await call
         assert server.failed
-        assert agent.where(agent.lifespans[0])["over"]
+        assert agent.where(agent.lifespans[0]).over
         frames = {threading.get_ident(): sys._getframe()}
         assert len(agent.running(frames)) == 1
 
     asyncio.run(main())
     assert agent.running({}) == {}
     assert toy.Lifespan(app).off() == "off"
-    assert [each["type"] for each in lines(agent, "sent")] == ["lifespan.startup.complete"]
-    (raised,) = lines(agent, "raised")
-    assert (raised["error"]["type"], raised["error"]["text"]) == (
-        "ConnectionError",
-        "link detached",
-    )
-    for what in "called", "shutdown", "no-lifespan":
-        assert [each["server"] for each in lines(agent, what)] == ["toy"]
+    assert [line.type for line in lines(agent, seen.Sent)] == ["lifespan.startup.complete"]
+    (raised,) = lines(agent, seen.Raised)
+    assert raised.error[:2] == ("ConnectionError", "link detached")
+    for kind in seen.Called, seen.Shutdown, seen.NoLifespan:
+        assert [line.server for line in lines(agent, kind)] == ["toy"]
 
 
 def test_other_modules_are_found_by_others(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert finder(agent).find_spec("json") is None
+    finder = hooks.Finder(hooks.SERVERS, str)
+    assert finder.find_spec("json") is None
     monkeypatch.setattr(sys, "meta_path", [])
-    assert finder(agent).find_spec("uvicorn.server") is None
+    assert finder.find_spec("uvicorn.server") is None
 
 
 def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
@@ -213,30 +250,30 @@ def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
     async def main() -> None:
         kept.append(asyncio.create_task(dies()))
         loops: Any = {asyncio.get_running_loop(): sys._getframe()}
-        agent.look_at_tasks(loops, 0.0)
+        agent.look_at_tasks(loops, {}, 0.0)
         await asyncio.wait(kept)
         for _ in "12":
-            agent.look_at_tasks(loops, 2.0)
+            agent.look_at_tasks(loops, {}, 2.0)
         kept[0].exception()
 
     asyncio.run(main())
-    (died,) = lines(agent, "died")
-    assert (died["task"], died["error"]["type"]) == ("dies", "ConnectionError")
+    (died,) = lines(agent, seen.Died)
+    assert (died.task, died.error.type) == ("dies", "ConnectionError")
 
 
 def test_an_exception_group_is_its_first_exception(agent: Agent) -> None:
     assert agent.error(None) is None
     found = agent.error(ExceptionGroup("two", [KeyError("pool"), OSError()]))
-    assert (found["type"], found["lines"]) == ("KeyError", [])
+    assert (found.type, found.lines) == ("KeyError", [])
 
 
-def test_the_authors_handlers_of_signals_are_seen(agent: Agent) -> None:
+def test_the_authors_handlers_of_signals_are_seen() -> None:
     handlers = {signal.SIGINT: SimpleNamespace(_callback=for_ever)}
     loop = SimpleNamespace(_signal_handlers=handlers)
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         loops: Any = [loop]
-        found = agent.handlers(loops)
+        found = looks.handlers(loops)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert {name: each[2].rpartition(".")[2] for name, each in found.items()} == {
@@ -248,8 +285,8 @@ def test_the_authors_handlers_of_signals_are_seen(agent: Agent) -> None:
 def test_an_import_is_told_from_other_frames() -> None:
     code = SimpleNamespace(co_name="_find_and_load")
     loads: Any = SimpleNamespace(f_code=code, f_locals={"name": "shop"})
-    assert module.importing([loads, sys._getframe()]) == "shop"
-    assert module.importing([sys._getframe()]) == ""
+    assert looks.importing([loads, sys._getframe()]) == "shop"
+    assert looks.importing([sys._getframe()]) == ""
 
 
 def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent) -> None:
@@ -262,9 +299,9 @@ def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent
     looks.join()
     over.set()
     thread.join()
-    (look,) = lines(agent, "look")
-    assert "pump" in [name for name, _lines in look["threads"]]
-    assert "test_once_its_loop_has_ended" in str(look["main"])
+    (look,) = lines(agent, seen.Look)
+    assert "pump" in [thread.name for thread in look.threads]
+    assert "test_once_its_loop_has_ended" in str(look.main)
 
 
 def test_a_served_package_is_the_authors_even_if_it_is_installed(
@@ -282,9 +319,9 @@ def test_calls_of_granian_have_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
     async def future_watcher() -> None: ...
 
     call = future_watcher()
-    assert module.untracked_calls() == []
+    assert looks.untracked_calls() == []
     monkeypatch.setitem(sys.modules, "granian.asgi", SimpleNamespace())
-    assert call in module.untracked_calls()
+    assert call in looks.untracked_calls()
     call.close()
 
 
@@ -323,8 +360,8 @@ def test_trio_is_looked_at_by_its_token(agent: Agent) -> None:
     agent.look(time.monotonic())
     over.set()
     thread.join()
-    (look,) = lines(agent, "look")
-    assert [each[:2] for each in look["requests"]] == [["websocket", "/chat"]]
+    (look,) = lines(agent, seen.Look)
+    assert [request[:2] for request in look.requests] == [("websocket", "/chat")]
     assert not alive.is_running(token[0], sys._getframe())
     assert alive.tasks(token[0], sys._getframe()) == []
 
@@ -353,11 +390,21 @@ def test_it_looks_until_nobody_reads(
 
 def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
     started: list[Any] = []
+    left: list[int] = []
+    ends: list[Any] = []
     forks: dict[str, Callable[[], None]] = {}
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.setattr(module, "start_new_thread", lambda run, _: started.append(run))
     monkeypatch.setattr(os, "register_at_fork", forks.update)
+    monkeypatch.setattr(os, "_exit", left.append)
+    monkeypatch.setattr("atexit.register", lambda *call: ends.append(call))
     agent = module.begin(str(tmp_path))
+    os._exit(0)  # of no application
+    agent.had_other = True
+    os._exit(3)
+    assert left == [0, 3]
+    (line,) = lines(agent, seen.Left)
+    assert (line.status, line.lines[-1].function) == (3, "test_it_begins_in_forks_too")
     toy.Lifespan(None).off()  # of a module that was imported before
     (tmp_path / "stop").touch()
     agent.look(time.monotonic())
@@ -365,12 +412,12 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     forks["after_in_child"]()
     assert not agent.is_stopping
     assert len(started) == 2
-    assert len(lines(agent, "no-lifespan")) == 2  # one for each agent
+    assert len(lines(agent, seen.NoLifespan)) == 2  # one for each agent
 
 
 def test_what_travels_into_servers_runs_on_python_3_9_and_imports_little() -> None:
     """Each process pays for it at its start: 10 ms with what it imports, and 25 with these."""
-    for each in module, alive, hooks, stacks:
+    for each in module, alive, guard, hooks, looks, seen, stacks, waits, work:
         tree = ast.parse(Path(each.__file__).read_text("utf-8"), feature_version=(3, 9))
         imports = " ".join(ast.unparse(x) for x in tree.body if isinstance(x, ast.Import))
         assert not {"json", "re", "signal", "threading", "typing"} & {*imports.split()}
@@ -380,12 +427,12 @@ def test_while_it_serves_little_is_looked_at(agent: Agent) -> None:
     now = time.monotonic()
     agent.began, agent.counted = now - 100, now
     agent.look(now)
-    assert lines(agent, "look") == []
-    agent.look_at_tasks({}, now)
-    assert agent.requests == {}
+    assert lines(agent, seen.Look) == []
+    agent.look_at_tasks({}, {}, now)
+    assert agent.requests == []
     frames = {threading.main_thread().ident or 0: sys._getframe()}
-    first, second = (agent.seen(frames, {}, now + seconds) for seconds in (0, 3))
-    assert (first["for"], second["for"]) == (0, 3)
+    found = [seen.Look(0.0, *agent.found(frames, {}, now + seconds)) for seconds in (0, 3)]
+    assert [look.still for look in found] == [0, 3]
 
 
 def test_what_is_no_coroutine_function_is_not_marked_as_one(
@@ -394,7 +441,7 @@ def test_what_is_no_coroutine_function_is_not_marked_as_one(
     marked: list[Any] = []
     mark = lambda each: marked.append(each) or each  # noqa: E731
     monkeypatch.setattr("inspect.markcoroutinefunction", mark, raising=False)
-    known = ("toy", "Lifespan", {"stop": "stop", "no-lifespan": "off"})
+    known = ("toy", "Lifespan", {"stop": "stop", "uncalled": "off"})
     monkeypatch.setitem(hooks.SERVERS, "toyserver", known)
     importlib.reload(toy)
     assert [each.__name__ for each in marked] == ["stop"]
@@ -402,7 +449,7 @@ def test_what_is_no_coroutine_function_is_not_marked_as_one(
 
 def test_an_answer_to_a_call_before_it_was_watched_is_seen_too(toy: Any, agent: Agent) -> None:
     asyncio.run(toy.Lifespan(None).send({"type": "lifespan.shutdown.complete"}))
-    assert [each["type"] for each in lines(agent, "sent")] == ["lifespan.shutdown.complete"]
+    assert [line.type for line in lines(agent, seen.Sent)] == ["lifespan.shutdown.complete"]
 
 
 def test_a_process_without_asyncio_has_no_loops(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,17 +12,20 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lifespec import cli, commands
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.watch import parent as watch
+from lifespec.watch import ends, group, parent, seen
+from lifespec.watch.command import Command, Signal
 from lifespec.watch.waiting import Cause
 from lifespec.watch.watched import Process
 from lifespec.words import Words
 
+ROOT = Path(__file__).parents[2]
 LIMIT = 60.0
 WATCH = [sys.executable, "-m", "lifespec", "watch"]
 # says each signal that comes, and ends a while after the first, or after as many as it is told
@@ -246,9 +249,9 @@ def test_what_startup_waits_for_is_said_in_both_languages(tmp_path: Path) -> Non
     assert "启动" in said
     rows = [json.loads(each) for each in report.read_text("utf-8").splitlines()]
     row = next(each for each in rows if each["kind"] == "watch-startup")
-    assert "it waits in `connect`, shop.py:5" in row["says"]
+    assert "it waits until an Event is set in `connect`, shop.py:5" in row["says"]
     assert [each["function"] for each in row["rows"]] == ["app", "connect"]
-    assert row["advice"].startswith("Start what it waits for")
+    assert row["advice"].startswith("Nothing sets the Event")
 
 
 def test_a_server_below_a_shell_does_not_hear_the_signal(tmp_path: Path) -> None:
@@ -272,57 +275,82 @@ def said() -> list[Fact]:
 
 
 @pytest.fixture
-def state(tmp_path: Path, said: list[Fact]) -> watch.Watch:
-    return watch.Watch(tmp_path, 3.0, lambda what, *_: said.append(what))
+def state(tmp_path: Path, said: list[Fact]) -> Command:
+    return Command(tmp_path, 3.0, lambda what, *_: said.append(what))
 
 
-def process_of(state: watch.Watch, pid: int, *events: dict[str, Any]) -> Process:
-    """Add a process that has written these events."""
+def process_of(state: Command, pid: int, *lines: Any) -> Process:
+    """Add a process that has written these lines."""
     found = state.processes[pid] = Process(state.folder / f"{pid}.seen")
     found.path.touch()
-    for each in events:
-        found.take({"server": "uvicorn", **each})
+    for line in lines:
+        found.take(line)
     return found
 
 
-CALLED = {"what": "called", "time": 10.0}
-STARTED = {"what": "sent", "type": "lifespan.startup.complete", "time": 10.5}
+CALLED, RECEIVED = seen.Called(10.0, "uvicorn"), seen.Received(10.0)
+STARTED = seen.Sent(10.5, "lifespan.startup.complete", "", None)
+STOPPED = seen.Sent(28.5, "lifespan.shutdown.complete", "", None)
+STOP, SHUTDOWN = seen.Stop(20.0, "uvicorn"), seen.Shutdown(28.0, "uvicorn")
+NO_PROCESS = 2**22 + 1
+NOTHING = seen.Look(
+    11.0,
+    1,
+    [],
+    [],
+    [],
+    {},
+    [],
+    0,
+    all=True,
+    importing="",
+    main=[],
+    still=0,
+    threads=None,
+    children=[],
+)
+HERE = seen.At(__file__, 1, "f", own=True)
 
 
 @pytest.mark.parametrize(
-    ("events", "stopped", "kind", "times"),
+    ("lines", "stopped", "says"),
     [
-        ([CALLED], 20.0, "watch-end-not-started", ()),
-        ([CALLED, STARTED], None, "watch-end-by-itself", ("0.5",)),
-        ([CALLED, STARTED, {"what": "stop", "time": 20.0}], None, "watch-end", ("0.5", "10.0")),
+        ([CALLED], 20.0, "startup was not completed"),
+        ([CALLED, STARTED], None, "started in 0.5 s, ended by itself"),
+        ([CALLED, STARTED, STOP], None, "started in 0.5 s, stopped in 10.0 s"),
         (
-            [CALLED, STARTED, {"what": "shutdown", "time": 28.0}],
+            [CALLED, STARTED, SHUTDOWN],
             20.0,
-            "watch-end-after",
-            ("0.5", "10.0", "8.0"),
+            "started in 0.5 s, stopped in 10.0 s, of which 8.0 s before lifespan.shutdown",
+        ),
+        (
+            [CALLED, STARTED, SHUTDOWN, STOPPED],
+            27.5,
+            "started in 0.5 s, stopped in 2.5 s, of which 1.5 s after clean-up",
         ),
     ],
 )
 def test_the_end_is_told(
-    events: list[dict[str, Any]],
-    stopped: float | None,
-    kind: str,
-    times: Sequence[str],
-    state: watch.Watch,
-    said: list[Fact],
+    lines: list[Any], stopped: float | None, says: str, state: Command, said: list[Fact]
 ) -> None:
-    process_of(state, 7, *events)
-    state.ticked = 30.0
+    process_of(state, NO_PROCESS, *lines)
+    state.looked = 30.0
     if stopped:
-        state.signals.append(watch.Signal(signal.SIGTERM, stopped))
+        state.signals.append(Signal(signal.SIGTERM, stopped))
     state.end(0)
-    assert said[-1].kind == kind
-    assert [*said[-1].parts.values()] == [0, *times]
+    assert Words().say(said[-1]) == f"{says}; exit status 0"
 
 
-def test_failures_of_workers_are_counted_and_told_seldom(
-    state: watch.Watch, said: list[Fact]
-) -> None:
+def test_a_process_that_goes_on_is_named_at_the_end(state: Command, said: list[Fact]) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()", "shop"], stdin=subprocess.PIPE) as left:
+        process_of(state, left.pid, CALLED, STARTED, STOP)
+        state.end(143)
+        left.communicate(b"\n")
+    names = f"started in 0.5 s, still running: input() ({left.pid}); exit status 143"
+    assert Words().say(said[-1]) == names
+
+
+def test_failures_of_workers_are_counted_and_told_seldom(state: Command, said: list[Fact]) -> None:
     for pid in range(1, 6):
         for _ in "12":
             cause = Cause("failed", "KeyError", fact("watch-failed", error="KeyError"))
@@ -330,25 +358,87 @@ def test_failures_of_workers_are_counted_and_told_seldom(
     assert [each.parts.get("count", 1) for each in said] == [1, 2, 4]
 
 
-def test_time_in_which_it_was_stopped_does_not_count(state: watch.Watch) -> None:
+def test_time_in_which_it_was_stopped_does_not_count(state: Command) -> None:
     began = time.time() - 100
-    state.ticked = began + 1
+    state.looked = began + 1
     state.look()
     assert 0.9 < state.lasted(began) < 2
-    assert state.lasted(state.ticked) == 0
+    assert state.lasted(state.looked) == 0
 
 
-def test_a_handler_of_the_authors_takes_a_signal(state: watch.Watch, said: list[Fact]) -> None:
+def test_a_failure_of_its_own_is_said_once(
+    state: Command, said: list[Fact], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "alive", lambda: 1 / 0)
+    state.look()
+    state.look()
+    (failure,) = said
+    assert "lifespec itself failed here, please report it" in Words().say(failure)
+
+
+def test_a_handler_of_the_authors_takes_a_signal(state: Command, said: list[Fact]) -> None:
     found = process_of(state, os.getpid(), CALLED, STARTED)
-    state.signals.append(watch.Signal(signal.SIGTERM, 20.0))
+    state.signals.append(Signal(signal.SIGTERM, 20.0))
     command: Any = subprocess.Popen(["true"])
-    found.take({"what": "look", "handlers": {"SIGTERM": [__file__, 1, "stop"]}})
+    found.take(NOTHING._replace(handlers={"SIGTERM": (__file__, 1, "stop")}))
     state.say_signal(command)
     state.say_signal(command)  # it was said
-    found.take({"what": "look", "open": 1})  # it waits for a request
+    found.take(NOTHING._replace(open=1))  # it waits for a request
     state.say_signal(command)
     command.wait()
     assert [each.kind for each in said] == ["signal-taken"]
+
+
+OPEN = NOTHING._replace(requests=[seen.Request("GET", "/", 3, [HERE])], open=1)
+MAIL = NOTHING._replace(requests=[seen.Request("GET", "/", 3, [HERE], background=True)], open=1)
+INT, QUIT, TERM = signal.SIGINT, signal.SIGQUIT, signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("lines", "numbers", "says"),
+    [
+        (
+            [CALLED],
+            [INT],
+            "Uvicorn looks at Ctrl-C only when startup has ended: Ctrl-\\",
+        ),
+        ([CALLED], [TERM], "Uvicorn looks at SIGTERM only when startup has ended: Ctrl-\\ ends it"),
+        ([seen.Called(10.0, "gunicorn")], [INT], "when startup has ended: `kill -KILL"),
+        ([seen.Called(10.0, "daphne")], [INT], ""),
+        ([CALLED, STARTED, SHUTDOWN], [INT], ""),
+        (
+            [CALLED, STARTED, SHUTDOWN, NOTHING],
+            [INT, INT],
+            "looks at Ctrl-C only when clean-up has ended: ",
+        ),
+        ([CALLED, STARTED, STOP, OPEN], [INT, INT], ""),  # that cancels them
+        ([CALLED, STARTED, STOP, OPEN], [TERM, TERM], "while requests are open: Ctrl-C once more"),
+        ([CALLED, STARTED, STOP, MAIL], [TERM, TERM], "while background tasks of responses run: "),
+        (
+            [seen.Called(10.0, "hypercorn"), STARTED, NOTHING._replace(threads=[HERE])],
+            [INT, INT],
+            "Ctrl-C does not end the threads that keep the process: Ctrl-\\ ends it",
+        ),
+        (
+            [CALLED, STARTED, NOTHING._replace(time=40.0, blocked=[seen.Blocked(3, [HERE])])],
+            [INT],
+            "Ctrl-C has no effect while the event loop is blocked in `f`, ",
+        ),
+        ([STARTED], [INT], ""),
+    ],
+)
+def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
+    lines: list[Any], numbers: list[int], says: str, state: Command, said: list[Fact]
+) -> None:
+    process_of(state, os.getpid(), *lines)
+    state.looked = 41.0
+    state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
+    for count, number in enumerate(numbers):
+        state.signals.append(Signal(number, 35.0 + count, to_all=number != TERM))
+    state._say_signals()
+    told = [Words().say(each) for each in said if each.kind == "way-out"]
+    assert len(told) == (1 if says else 0)
+    assert not says or says in told[0]
 
 
 def test_a_process_is_known_to_run_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,9 +449,11 @@ def test_a_process_is_known_to_run_without_proc(monkeypatch: pytest.MonkeyPatch)
         raise OSError
 
     monkeypatch.setattr(Path, "read_text", unknown)
-    assert watch.is_alive(os.getpid())
+    assert group.is_alive(os.getpid())
+    assert (group.is_stopped(1), group.catches(1, 2), group.parent_of(1)) == (False, False, 0)
+    assert group.program_of(1) == ""
     monkeypatch.setattr(os, "kill", kill)
-    assert (watch.is_alive(2), watch.is_alive(3)) == (False, True)
+    assert (group.is_alive(2), group.is_alive(3)) == (False, True)
 
 
 def test_a_process_that_runs_already_is_looked_into(
@@ -379,7 +471,7 @@ def test_a_process_that_runs_already_is_looked_into(
             lambda _, script: scripts.append(Path(script).read_text()),
             raising=False,
         )
-        monkeypatch.setattr(watch, "is_alive", lambda _: process.poll() is None)
+        monkeypatch.setattr(parent, "is_alive", lambda _: process.poll() is None)
         assert cli.main([*arguments, str(process.pid), "--after", "0.1"]) == 0
     assert capsys.readouterr().err.count("has run no line of Python for 0.1 s") == 1
     assert "lifespec_agent.watch.agent.begin(" in scripts[0]
@@ -403,25 +495,34 @@ def test_a_process_that_runs_already_is_looked_into(
     ],
 )
 def test_a_clean_up_that_was_cut_off_is_told_once(
-    signals: int, ends: str, kind: str, state: watch.Watch, said: list[Fact]
+    signals: int, ends: str, kind: str, state: Command, said: list[Fact]
 ) -> None:
-    with subprocess.Popen(["sh", "-c", ends]) as state.command:
+    with subprocess.Popen(["sh", "-c", ends]) as state.process:
         pass
-    process_of(state, 2**22 + 1, CALLED, STARTED)
-    state.signals += [watch.Signal(signal.SIGTERM, 20.0)] * signals
+    found = process_of(state, NO_PROCESS, CALLED, STARTED)
+    found.path.write_text("")
+    state.signals += [Signal(signal.SIGTERM, 20.0)] * signals
     state.look()
     state.look()  # it is gone, and was told
     assert [each.kind for each in said] == [kind]
 
 
 def test_a_server_that_got_the_signal_itself_is_not_talked_about(
-    state: watch.Watch, said: list[Fact]
+    state: Command, said: list[Fact]
 ) -> None:
     with subprocess.Popen(["sleep", "0.1"]) as command:
         process_of(state, command.pid, CALLED, STARTED)
-        state.signals.append(watch.Signal(signal.SIGTERM, 20.0))
+        state.signals.append(Signal(signal.SIGTERM, 20.0))
         state.say_signal(command)  # type: ignore[arg-type]
     assert said == []
+
+
+def test_what_ends_a_server_is_what_the_record_says() -> None:
+    record = json.loads((ROOT / "docs/matrix/loglines.json").read_text("utf-8"))
+    for row in record["subjects"]:
+        for waits_for, keys in row.get("given up", {}).items():
+            ended = [key for key in ends.KEYS if keys[key]["ended"]]
+            assert ends.ENDED_BY[row["name"]][waits_for] == ended[0], (row["name"], waits_for)
 
 
 def test_what_is_said_of_one_of_several_processes_has_its_number(
@@ -435,7 +536,7 @@ def test_what_is_said_of_one_of_several_processes_has_its_number(
     assert first == "lifespec: process 7: startup failed: KeyError"
     assert second.strip() == "shop.py:1  in f  pass"
     assert third.strip() == "Answer the event before receiving the next one."
-    tell(Fact("watch-unseen"), (), None, 0)
+    tell(Fact("watch-end", {"parts": (), "status": 0}), (), None, 0)
     says, unseen = map(json.loads, file.read_text("utf-8").splitlines())
     assert says["kind"] == "watch-process"
     assert unseen["advice"] is None

@@ -7,15 +7,35 @@ from typing import Any
 
 import pytest
 
-from lifespec.watch.waiting import causes, cut_off, events
+from lifespec.watch import seen, waiting
+from lifespec.watch.seen import At, Blocked, Call, Error, Look, Request, Thread
+from lifespec.watch.waiting import causes, events
 from lifespec.watch.watched import Process
 from lifespec.words import Words
 
 HERE = Path(__file__).name
-OWN = [__file__, 1, "clean_up", True]
-ERROR = {"type": "KeyError", "text": "'pool'", "lines": [OWN]}
-CANCELLED = {"type": "CancelledError", "text": "", "lines": [OWN]}
-CALL = {"over": False, "runs": False, "asks": False, "lines": [OWN]}
+OWN = At(__file__, 1, "clean_up", own=True)
+LIBRARY = At("/x/site-packages/uvicorn/server.py", 9, "serve", own=False)
+ERROR = Error("KeyError", "'pool'", [OWN])
+CANCELLED = Error("CancelledError", "", [OWN], outside=True)
+CALL = Call(over=False, runs=False, asks=False, lines=[OWN])
+ASKS = CALL._replace(asks=True, lines=[LIBRARY])
+NOTHING = Look(
+    1.0,
+    1,
+    [],
+    [],
+    [],
+    {},
+    [],
+    0,
+    all=True,
+    importing="",
+    main=[],
+    still=0,
+    threads=None,
+    children=[],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -23,113 +43,139 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parent)
 
 
-def process(tmp_path: Path, *lines: dict[str, Any], look: dict[str, Any] | None = None) -> Process:
-    """Return a process of uvicorn that has written these lines, at the second 1, and a look."""
+def look(**values: Any) -> Look:
+    return NOTHING._replace(**values)
+
+
+def process(tmp_path: Path, *lines: Any) -> Process:
+    """Return a process that has written these lines."""
     path = tmp_path / "7.seen"
     path.touch()
     found = Process(path)
-    for each in lines:
-        found.take({"time": 1.0, "server": "uvicorn", **each})
-    if look is not None:
-        found.take({"what": "look", "loops": 1, **look})
+    for line in lines:
+        found.take(seen.read(seen.written(line)))
     return found
 
 
-def said(found: Process, stopped: float | None = None) -> list[str]:
+def said(found: Process) -> list[str]:
     """Return what is said of it at the second 6; its agent has looked just now."""
     words = Words()
-    found.told_to_end = stopped
     lasted = causes(found, lambda at: 0.0 if at > 6 else 6.0 - at, 3.0)
-    return [words.say(each.fact) for each in lasted]
+    return [words.say(cause.fact) for cause in lasted]
 
 
-def sent(type_: str, **more: Any) -> dict[str, Any]:
-    return {"what": "sent", "type": f"lifespan.{type_}", "text": "", "error": None, **more}
+def sent(type_: str, text: str = "", error: Error | None = None) -> seen.Sent:
+    return seen.Sent(1.0, f"lifespan.{type_}", text, error)
 
 
-CALLED, STARTED, STOPPED = {"what": "called"}, sent("startup.complete"), sent("shutdown.complete")
-STOP, SHUTDOWN = {"what": "stop"}, {"what": "shutdown"}
-RAISED = {"what": "raised", "error": ERROR, "received": True}
-SERVING, CLEANING = [CALLED, STARTED], [CALLED, STARTED, SHUTDOWN]
-ENDED, IMPORTS = [*CLEANING, STOPPED], [{"what": "began", "server": ""}]
+CALLED, RECEIVED = seen.Called(1.0, "uvicorn"), seen.Received(1.0)
+STOP, SHUTDOWN = seen.Stop(1.0, "uvicorn"), seen.Shutdown(1.0, "uvicorn")
+RAISED, CUT = seen.Raised(1.0, ERROR), seen.Raised(1.0, CANCELLED)
+STARTING = [CALLED, RECEIVED]
+SERVING = [*STARTING, sent("startup.complete")]
+STOPPING, CLEANING = [*SERVING, STOP], [*SERVING, SHUTDOWN]
+ENDED = [*CLEANING, sent("shutdown.complete")]
 AT = f"`clean_up`, {HERE}:1"
-LIBRARY = ["/x/site-packages/uvicorn/server.py", 9, "serve", False]
-LIFE, BLOCKS = {"lifespans": [CALL]}, {"blocked": [[3, [OWN]]]}
-ASKS, RUNS = {"lifespans": [CALL | {"asks": True}]}, {"lifespans": [CALL | {"runs": True}]}
-OPEN = {"open": 1, "all": True, "requests": [["GET", "/", 3, [OWN]]]}
-MANY = [["GET", "/", None, [LIBRARY]], ["GET", "/a", None, []]]
-STAYS = {"threads": [], "children": [], "main": [LIBRARY], "loops": 0}
-PUMP = {**STAYS, "threads": [["pump", [OWN]]], "children": ["x (1)"]}
-IMPORT = {"importing": "shop", "for": 4, "main": [OWN]}
-LASTED, SENDS = "startup has lasted 5 s; it", "has not sent lifespan.shutdown. Requests"
+LIFE, IDLE = look(known=[CALL]), look(known=[ASKS])
+RUNS, OVER = look(known=[CALL._replace(runs=True)]), look(known=[CALL._replace(over=True)])
+BLOCKS = look(known=[CALL], blocked=[Blocked(3, [OWN])])
+GET, MAIL = Request("GET", "/", 3, [OWN]), Request("GET", "/mail", 3, [OWN], background=True)
+MANY = [Request("GET", "/", None, [LIBRARY]), Request("GET", "/a", None, [])]
+STAYS = look(threads=[], main=[LIBRARY], loops=0)
+PUMP = STAYS._replace(threads=[Thread("pump", [OWN])], children=["x (1)"])
+STILL = look(loops=0, main=[OWN], still=4)
+IMPORT = STILL._replace(importing="shop")
+LASTED, SENDS = "startup has lasted 5 s; it", "has not sent lifespan.shutdown."
 CLEANS, WHILE = "clean-up has lasted 5 s; it", "the application has ended while it was running:"
 ANOTHER = "instead of answering it waits for another event"
 KEPT = "Uvicorn has ended, and its process stays:"
 
 
 @pytest.mark.parametrize(
-    ("lines", "look", "sentence"),
+    ("lines", "sentence"),
     [
-        ([CALLED], LIFE, f"{LASTED} waits in {AT}"),
-        ([CALLED], LIFE | BLOCKS, f"{LASTED} blocks the event loop in {AT}"),
-        ([CALLED], LIFE | {"blocked": [[3, [LIBRARY]]]}, LASTED),
-        ([CALLED], ASKS, f"startup has lasted 5 s; {ANOTHER}"),
-        ([CALLED], RUNS, None),
-        ([CALLED], {"lifespans": [CALL | {"over": True}]}, None),
-        (CLEANING, LIFE, f"{CLEANS} waits in {AT}"),
-        (CLEANING, LIFE | BLOCKS, f"{CLEANS} blocks the event loop in {AT}"),
-        (CLEANING, ASKS, f"clean-up has lasted 5 s; {ANOTHER} in {AT}"),
-        (CLEANING, RUNS, None),
-        ([*SERVING, STOP], BLOCKS, f"shutdown has lasted 5 s; it blocks the event loop in {AT}"),
-        ([*SERVING, STOP], OPEN, f"shutdown has lasted 5 s; Uvicorn {SENDS}"),
+        ([*STARTING, LIFE], f"{LASTED} waits in {AT}"),
+        ([*STARTING, BLOCKS], f"{LASTED} blocks the event loop in {AT}"),
+        ([*STARTING, look(known=[CALL], blocked=[Blocked(3, [LIBRARY])])], LASTED),
+        ([*STARTING, IDLE], f"startup has lasted 5 s; {ANOTHER}"),
+        ([*STARTING, RUNS], None),
+        ([*STARTING, OVER], None),
         (
-            [*SERVING, STOP | {"server": "other"}],
-            {"open": 9, "all": False, "requests": MANY},
-            f"shutdown has lasted 5 s; Other {SENDS}",
+            [*STARTING, STILL],
+            f"startup has lasted 5 s; the main thread does nothing else: it is in {AT}",
         ),
-        ([*SERVING, STOP], {}, None),
-        (ENDED, PUMP, f"{KEPT} the thread `pump` is no daemon, in {AT}"),
-        (ENDED, {**PUMP, "threads": [["pump", []]]}, f"{KEPT} the thread `pump` is no daemon"),
-        (ENDED, {**STAYS, "children": ["x (1)"]}, f"{KEPT} the child process x (1) still runs"),
-        (ENDED, {**STAYS, "main": [OWN]}, f"{KEPT} it waits in {AT}"),
-        (IMPORTS, IMPORT, f"startup has not begun: the import of `shop` has lasted 4 s, in {AT}"),
-        (IMPORTS, IMPORT | {"main": [LIBRARY]}, None),
-        ([CALLED, sent("startup.failed", error=ERROR)], {}, "startup failed: KeyError: 'pool', in"),
-        ([CALLED, sent("startup.failed", text="T\nno pool")], {}, "startup failed: no pool"),
-        ([CALLED, sent("startup.failed")], {}, "startup failed: it sent no message"),
-        ([CALLED, RAISED], {}, "startup raised KeyError: 'pool', in"),
-        ([CALLED, RAISED | {"received": False}], {}, "the application has no lifespan: it raised"),
-        ([CALLED, RAISED | {"error": CANCELLED}], {}, f"Uvicorn has cancelled startup, in {AT}"),
-        ([*SERVING, RAISED], {}, f"{WHILE} it raised KeyError: 'pool', in"),
-        ([*SERVING, RAISED | {"error": CANCELLED}], {}, f"{WHILE} it raised CancelledError, in"),
-        ([*CLEANING, RAISED], {}, "clean-up failed: KeyError: 'pool', in"),
-        ([*CLEANING, sent("shutdown.failed", text="no disk")], {}, "clean-up failed: no disk"),
-        ([{"what": "no-lifespan"}], {}, "Uvicorn calls the application with no lifespan scope"),
         (
-            [{"what": "died", "task": "pump", "error": ERROR | {"text": "", "lines": []}}],
-            {},
+            [*STARTING, look(known=[CALL._replace(awaits="due")])],
+            f"but the event loop sleeps, and does not go on in {AT}",
+        ),
+        ([*CLEANING, LIFE], f"{CLEANS} waits in {AT}"),
+        ([*CLEANING, BLOCKS], f"{CLEANS} blocks the event loop in {AT}"),
+        ([*CLEANING, IDLE], f"clean-up has lasted 5 s; {ANOTHER} in"),
+        ([*CLEANING, RUNS], None),
+        ([*STOPPING, BLOCKS], f"shutdown has lasted 5 s; it blocks the event loop in {AT}"),
+        ([*STOPPING, look(requests=[GET], open=1)], f"{SENDS} Requests that are open: 1"),
+        ([*STOPPING, look(requests=[MAIL], open=1)], f"{SENDS} Background tasks of responses"),
+        ([*STOPPING, look(requests=[GET, MAIL], open=2)], f"{SENDS} Requests and background tasks"),
+        ([*STOPPING, look(requests=MANY, open=9, all=False)], "are open: 9 or more"),
+        ([*STOPPING, NOTHING], None),
+        ([*ENDED, PUMP], f"{KEPT} the thread `pump` is no daemon, in {AT}"),
+        ([*ENDED, PUMP._replace(threads=[Thread("pump", [])])], f"{KEPT} the thread `pump`"),
+        (
+            [*ENDED, STAYS._replace(children=["x (1)"])],
+            f"{KEPT} the child process x (1) still runs",
+        ),
+        ([*ENDED, STAYS._replace(main=[OWN])], f"{KEPT} it waits in {AT}"),
+        ([*SERVING, STAYS._replace(main=[OWN], still=4)], f"{KEPT} it waits in {AT}"),
+        ([*ENDED, NOTHING, seen.Ending(1.0)], "the interpreter of Uvicorn has been ending for 5 s"),
+        ([NOTHING, seen.Ending(1.0)], None),  # of a process that served nothing
+        ([IMPORT], f"startup has not begun: the import of `shop` has lasted 4 s, in {AT}"),
+        ([IMPORT._replace(main=[LIBRARY])], None),
+        ([*STARTING, sent("startup.failed", error=ERROR)], "startup failed: KeyError: 'pool', in"),
+        ([*STARTING, sent("startup.failed", "T\nno pool")], "startup failed: no pool"),
+        ([*STARTING, sent("startup.failed")], "startup failed: it sent no message"),
+        ([*STARTING, RAISED], "startup raised KeyError: 'pool', in"),
+        ([CALLED, RAISED], "the application has no lifespan: it raised"),
+        ([*STARTING, CUT], f"Uvicorn has cancelled startup, in {AT}"),
+        ([*STARTING, LIFE, seen.Raised(1.0, CANCELLED._replace(lines=[]))], f"startup, in {AT}"),
+        ([*STARTING, seen.Left(1.0, 3, [OWN])], f"the process itself, with status 3, in {AT}"),
+        ([*SERVING, RAISED], f"{WHILE} it raised KeyError: 'pool', in"),
+        ([*SERVING, CUT], f"{WHILE} it raised CancelledError, in"),
+        ([*SERVING, sent("shutdown.failed", "no disk")], "failed while it was running: no disk"),
+        ([*CLEANING, RAISED], "clean-up failed: KeyError: 'pool', in"),
+        ([*CLEANING, sent("shutdown.failed", "no disk")], "clean-up failed: no disk"),
+        ([*CLEANING, seen.Left(1.0, 0, [OWN])], f"the server could not finish, in {AT}"),
+        ([seen.NoLifespan(1.0, "daphne")], "Daphne calls the application with no lifespan scope"),
+        (
+            [seen.Died(1.0, "pump", Error("KeyError", "", []))],
             "the task `pump` has failed: KeyError. Nothing awaits it.",
+        ),
+        (
+            [seen.Failed(1.0, ("KeyError", "x", __file__, 1, "f"))],
+            "lifespec itself failed here, please",
         ),
     ],
 )
-def test_a_cause(
-    lines: list[dict[str, Any]], look: dict[str, Any], sentence: str | None, tmp_path: Path
-) -> None:
-    found = said(process(tmp_path, *lines, look=look))
-    assert [each[: len(sentence or "")] for each in found] == ([sentence] if sentence else [])
+def test_a_cause(lines: list[Any], sentence: str | None, tmp_path: Path) -> None:
+    lines = lines if any(isinstance(line, Look) for line in lines) else [*lines, NOTHING]
+    found = said(process(tmp_path, *lines))
+    assert len(found) == (1 if sentence else 0)
+    assert sentence is None or sentence in found[0]
 
 
 def test_a_signal_counts_where_the_server_says_nothing(tmp_path: Path) -> None:
-    found = process(tmp_path, CALLED, STARTED, look=OPEN)
-    assert said(found) == []
-    assert len(said(found, stopped=1.0)) == 1
-    assert said(found, stopped=5.0) == []
+    found = process(tmp_path, *SERVING, look(requests=[GET], open=1))
+    for told, count in ((None, 0), (1.0, 1), (5.0, 0)):
+        found.told_to_end = told
+        assert len(said(found)) == count
 
 
-def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
-    found = process(tmp_path, CALLED, look={"lifespans": [CALL]})
-    silent = [each.kind for each in causes(found, lambda _: 9.0, 3.0)]
-    assert silent == ["silent"]
+def test_an_agent_that_does_not_look_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = process(tmp_path, *STARTING, LIFE)
+    for is_stopped, kind in ((False, "silent"), (True, "suspended")):
+        monkeypatch.setattr(waiting, "is_stopped", lambda _, now=is_stopped: now)
+        assert [cause.kind for cause in causes(found, lambda _: 9.0, 3.0)] == [kind]
     other = Process(tmp_path / "1.seen")  # an agent that has become another user, and cannot write
     other.path.touch()
     if os.geteuid() == 0:
@@ -141,73 +187,75 @@ def test_an_agent_that_does_not_look_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "kinds"),
+    ("lines", "says"),
     [
-        (CLEANING, ["cut off"]),
-        (CLEANING[1:], []),  # a process that ran already
-        ([*CLEANING, RAISED | {"error": CANCELLED}], ["cut off"]),
-        ([*CLEANING, RAISED], []),
-        ([*SERVING, RAISED | {"error": CANCELLED, "time": 0.5}, SHUTDOWN], []),
-        (ENDED, []),
-        ([*CLEANING, sent("shutdown.failed", error=CANCELLED)], ["cut off"]),
-        ([*CLEANING, sent("shutdown.failed", error=ERROR)], []),
-        ([*CLEANING, sent("shutdown.failed", error=CANCELLED | {"outside": False})], []),
-        (SERVING, ["left out"]),
-        ([CALLED], []),
+        ([*CLEANING, LIFE], f"clean-up was cut off: it was in {AT}"),
+        ([*CLEANING, CUT], f"clean-up was cut off: it was in {AT}"),
+        ([*CLEANING, sent("shutdown.failed", error=CANCELLED)], f"cut off: it was in {AT}"),
+        # where it was before clean-up, or in `receive`, is no place of the clean-up
+        ([*SERVING, LIFE, SHUTDOWN], "clean-up was cut off: its process ended before"),
+        ([*CLEANING, IDLE], "clean-up was cut off: its process ended before"),
+        ([*SERVING[1:], SHUTDOWN], ""),  # a process that ran already
+        ([*CLEANING, RAISED], ""),
+        (ENDED, ""),
+        ([*CLEANING, sent("shutdown.failed", error=ERROR)], ""),
+        ([*CLEANING, sent("shutdown.failed", error=CANCELLED._replace(outside=False))], ""),
+        (SERVING, "Uvicorn has ended without lifespan.shutdown"),
+        ([CALLED], ""),
     ],
 )
-def test_a_process_that_has_ended(
-    lines: list[dict[str, Any]], kinds: list[str], tmp_path: Path
-) -> None:
-    found = process(tmp_path, *lines, look={"lifespans": [CALL]})
-    assert [each.kind for each in cut_off(found)] == kinds
-    found.kept = []
-    lost = [each.kind for each in cut_off(found)]
-    assert lost == [
-        each
-        for each in kinds
-        if each == "left out" or CANCELLED in [line.get("error") for line in lines]
-    ]
+def test_a_process_that_has_ended(lines: list[Any], says: str, tmp_path: Path) -> None:
+    found = process(tmp_path, *lines)
+    before = [*events(found)]
+    found.ends()
+    told = [Words().say(cause.fact) for cause in [*events(found)][len(before) :]]
+    assert len(told) == (1 if says else 0)
+    assert not says or says in told[0]
 
 
 def test_what_an_unknown_server_does_is_told_from_its_call(tmp_path: Path) -> None:
     found = process(tmp_path)
-    found.path.touch()
-    waits, gone = CALL | {"asks": True}, []
     for calls, stopped, sentence in (
         ([], None, ""),
         ([CALL], None, f"startup has lasted 5 s; it waits in {AT}"),
-        ([waits], None, ""),
+        ([ASKS], None, ""),
         ([CALL], None, ""),  # once it serves
         ([CALL], 1.0, f"clean-up has lasted 5 s; it waits in {AT}"),
-        (gone, 1.0, ""),
+        ([], 1.0, ""),
     ):
-        found.take({"what": "look", "time": 1.0, "loops": 1, "others": calls})
-        assert said(found, stopped) == said(found, stopped) == [sentence][: len(sentence)]
-    assert found.is_over
-    assert [*cut_off(found)] == []
+        found.told_to_end = stopped
+        found.take(look(others=calls))
+        assert said(found) == said(found) == [sentence][: len(sentence)]
+    assert found.state == "over"
+    told = len(found.told)
+    found.ends()
+    assert len(found.told) == told
+
+
+def test_each_look_counts_not_only_the_last(tmp_path: Path) -> None:
+    found = process(tmp_path, look(others=[CALL]), look(time=2.0, others=[ASKS]), look(time=3.0))
+    assert (found.state, found.times["lifespan.startup.complete"]) == ("running", 2.0)
 
 
 def test_lines_are_read_once_they_are_whole(tmp_path: Path) -> None:
     found = process(tmp_path)
+    called, complete = seen.written(CALLED), seen.written(sent("startup.complete"))
     with found.path.open("a") as file:
-        file.write('{"what": "called", "time": 1, "server": "uvicorn"}\n{"what": "se')
+        file.write(called + complete[:20])
         file.flush()
         found.read()
-        assert [*found.events] == ["called"]
-        file.write('nt", "time": 2, "type": "lifespan.startup.complete"}\n')
+        assert found.state == "called"
+        file.write(complete[20:])
         file.flush()
     found.read()
-    assert found.has_started
+    assert found.state == "running"
     assert not [*events(found)]
 
 
 def test_what_has_not_lasted_is_not_said(tmp_path: Path) -> None:
-    found = process(tmp_path, CALLED | {"time": 5.0}, look={"lifespans": [CALL]})
-    assert said(found) == []
+    assert said(process(tmp_path, seen.Called(5.0, "uvicorn"), LIFE)) == []
 
 
 def test_a_cancellation_that_may_be_the_servers_is_told_at_the_end_alone(tmp_path: Path) -> None:
-    raised = RAISED | {"error": CANCELLED, "server": "gunicorn"}
-    found = process(tmp_path, STARTED, raised, look={})
-    assert said(found) == []
+    called = seen.Called(1.0, "gunicorn")
+    assert said(process(tmp_path, called, *SERVING[1:], CUT, NOTHING)) == []

@@ -35,6 +35,7 @@ DOING = ("doing-running", "doing-late", "doing-not-received", "doing-awaits-task
 CANCELLED = "asyncio.exceptions.CancelledError"
 ATTRIBUTE, KEY, RUNTIME = "builtins.AttributeError", "builtins.KeyError", "builtins.RuntimeError"
 OS, TYPE, VALUE = "builtins.OSError", "builtins.TypeError", "builtins.ValueError"
+OPEN = ("watch-requests", "watch-background", "watch-requests-and-background")
 MANAGER = "asynchronous context manager protocol"
 NO_MANAGER = (MANAGER, "attribute '__aenter__'", "is not an async")
 OTHER_LOOP = ("different loop", "different event loop", "loop is closed")
@@ -104,14 +105,14 @@ ROWS = (
     # how the application answers, or what it does instead
     Row(["inner"], "advise-scope", [KEY], MISSES),
     Row(["inner"], "advise-any-scope"),
-    Row(["raised-on-scope", "watch-unsupported"], "advise-scope", [KEY], MISSES, own=True),
-    Row(["raised-on-scope", "watch-unsupported"], "advise-any-scope", own=True),
+    Row(["raised-on-scope"], "advise-scope", [KEY], MISSES, own=True),
+    Row(["raised-on-scope"], "advise-any-scope", own=True),
+    Row(["watch-raised-on-scope"], "advise-no-lifespan"),
     Row(["raised-on-scope", "returned-on-scope"], "advise-find-lifespan"),
-    Row(["watch-unsupported"], "advise-no-lifespan"),
-    Row(["raised-late", "watch-raised"], "advise-send-failed"),
+    Row(["raised-late"], "advise-send-failed"),
     Row(["returned-late"], "advise-answer"),
     Row(["returned-early"], "advise-wait"),
-    Row(["failed-early", "raised-early", "watch-crashed"], "advise-crash"),
+    Row(["failed-early", "raised-early"], "advise-crash"),
     Row(["doing-blocked"], "advise-blocked"),
     Row(["doing-idle"], "advise-silent"),
     Row(["doing-awaits-due"], "advise-due"),
@@ -130,15 +131,16 @@ ROWS = (
     Row(DOING, "advise-clean-up", where="shutdown"),
     # what else was found
     Row(["lingers", "watch-thread", "watch-child"], "advise-close"),
-    Row(["died", "died-stopping", "watch-died"], "advise-died"),
+    Row(["died", "died-stopping"], "advise-died"),
     Row(["handler-ignored"], "advise-handler-ignored"),
     Row(["registered-late"], "advise-register-sooner"),
     Row(["never-ran", "never-ran-mounted"], "advise-never-ran"),
-    Row(["watch-requests"], "advise-limit-uvicorn", where="uvicorn"),
-    Row(["watch-requests"], "advise-limit-granian", where="granian"),
-    Row(["watch-importing", "watch-never", "watch-not-stopped"], "see-troubleshooting"),
+    Row(OPEN, "advise-thread", where="in-threads"),
+    Row(OPEN, "advise-limit-uvicorn", where="uvicorn"),
+    Row(OPEN, "advise-limit-granian", where="granian"),
+    Row(["watch-importing", "watch-uncalled", "watch-not-stopped"], "see-troubleshooting"),
     Row(["watch-failed", "watch-failed-again"], "see-troubleshooting"),
-    Row(["watch-requests", "watch-silent", "watch-signal-lost", "signal-taken"], "see-hang"),
+    Row([*OPEN, "watch-silent", "watch-signal-lost", "signal-taken"], "see-hang"),
     Row(["watch-cut-off", "watch-startup-cut-off", "watch-left-out"], "see-hang"),
 )
 

@@ -3,39 +3,38 @@
 `lifespec watch` puts this and what it imports into a folder, and begins here from a
 `sitecustomize`, so that workers, reloaded children and forks have it, too.  A thread looks ten
 times a second while startup or shutdown lasts, and else once a second.  Each process has a file,
-with a line of Python for each event and for each look that differs from the one before; its time of
+with a line of `seen` for each event and for each look that differs from the one before; its time of
 modification says when the thread last ran.  Self-contained, for Python 3.9 and newer.
 
-What goes wrong here is nobody's trouble but ours: it is left out, and the server goes on.
+What goes wrong here is nobody's trouble but ours: it is written down, and the server goes on.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import fcntl
-import gc
 import os
 import sys
 import time
 import weakref
-from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
 from _thread import get_ident, start_new_thread
 from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
 
-from ..diagnosis import alive, stacks, waits
-from . import hooks
+from ..diagnosis import alive, guard, stacks, waits
+from . import hooks, looks, seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
-    from typing import Any
+    from typing import Any, NoReturn
 
 TICK = 0.1  # seconds between two looks
 REST = 1.0  # while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
 MOST = 8  # calls, and lines of a call, that are written down
+_CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 COUNTED = 200  # tasks whose calls are looked at, the oldest first
-_SIGNALS = {"SIGINT": 2, "SIGTERM": 15}
 
 
 class Agent:
@@ -53,25 +52,33 @@ class Agent:
         self.pid, self.thread = os.getpid(), get_ident()  # the main one
         self.path = os.path.join(self.folder, f"{self.pid}.seen")
         self.lifespans: list[hooks.Lifespan] = []
+        self.others: list[seen.Call] = []  # calls that no hook has told
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
+        self.copies: set[Any] = set()  # classes that are lifespec's, in another module
         self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
-        self.failed: set[int] = set()
-        self.posted: dict[Any, float] = {}  # calls that loops have not run yet
-        self.requests: dict[str, Any] = {}
+        self.died: set[int] = set()
+        self.busy = looks.Busy()
+        self.looks: dict[int, waits.Looks] = {}  # at those calls
+        self.had_other = False
+        self.requests: list[seen.Request] = []
+        self.open = 0
+        self.has_all = True
         self.began = monotonic()
         self.counted = 0.0  # when tasks were looked at
-        self.before = ""
+        self.before: Any = None
         self.main: tuple[Any, float] = (None, 0.0)  # where the main thread is, and since when
         self.is_stopping = self.had_loop = False
-        self.note("began")
+        self.note("Began", ".".join(map(str, sys.version_info[:2])))
 
     def run(self) -> None:
         """Look, for as long as this process lives and somebody reads."""
         pid = self.pid
         while self.pid == pid and self.is_watched():
             sleep(TICK if self.is_lively() else REST)
-            with contextlib.suppress(Exception):
+            with guard.keeping():
                 self.look(monotonic())
+            for failure in guard.take():
+                self.note("Failed", tuple(failure))
             with contextlib.suppress(Exception):
                 utime(self.path)  # it has looked
 
@@ -92,20 +99,24 @@ class Agent:
 
     def is_lively(self) -> bool:
         """Tell whether startup or shutdown may last."""
-        soon = monotonic() - self.began < SOON
-        asks = [each["asks"] for each in self.requests.get("others", ())]
-        answered = all(asks) and all(each.is_answered for each in self.lifespans)
-        return soon or self.is_stopping or not answered
+        if self.is_stopping or monotonic() - self.began < SOON:
+            return True
+        if not all(call.is_answered for call in self.lifespans):
+            return True
+        return not all(call.asks for call in self.others)
 
-    def note(self, what: str, **more: Any) -> None:
-        """Write a line; a full disk is no reason to stop a server."""
+    def note(self, name: str, *values: Any) -> None:
+        """Write a line of what has happened; a full disk is no reason to stop a server."""
         with contextlib.suppress(Exception):
-            text = repr({"what": what, "time": time.time(), **more}) + "\n"
-            file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                os.write(file, text.encode())
-            finally:
-                os.close(file)
+            self.write(seen.LINES[name](time.time(), *values))
+
+    def write(self, line: Any) -> None:
+        """Write a line."""
+        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(file, seen.written(line).encode())
+        finally:
+            os.close(file)
 
     # ---- what is seen ----
 
@@ -121,12 +132,12 @@ class Agent:
         few = self.is_lively() and len(self.known) < COUNTED / 10
         if few or now - self.counted >= REST:
             self.counted = now
-            self.look_at_tasks(loops, now)
+            self.look_at_tasks(loops, frames, now)
         if self.is_lively():
-            seen = self.seen(frames, loops, now)
-            if repr(seen) != self.before:
-                self.before = repr(seen)
-                self.note("look", **seen)
+            found = self.found(frames, loops, now)
+            if found != self.before:
+                self.before = found
+                self.write(seen.Look(time.time(), *found))
 
     def find_served(self) -> None:
         """Find the package that is served, once it is imported."""
@@ -136,123 +147,159 @@ class Agent:
             stacks.serve(file, is_package=hasattr(module, "__path__"))
 
     def running(self, frames: dict[int, Any]) -> dict[Any, Any]:
-        """Return the event loops that run, each with the innermost frame of its thread."""
+        """Return the event loops that run, each with the innermost frame of its thread.
+
+        Not one that only waits for its threads: it serves nothing any more.
+        """
         found = alive.loops(frames)
         for loop, thread in [*self.loops.items()]:
             if thread in frames and alive.is_running(loop, frames[thread]):
                 found[loop] = frames[thread]
+        for loop in [*found]:
+            tasks = alive.tasks(loop, found[loop])
+            if any(stacks.name_of(stacks.coroutine_of(task)).endswith(_CLOSES) for task in tasks):
+                del found[loop]
         return found
 
-    def seen(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> dict[str, Any]:
-        """Return what this process does."""
-        found = {
-            "loops": len(loops),
-            "blocked": [x for x in (self.busy(*each, now) for each in loops.items()) if x],
-            "lifespans": [self.where(each) for each in self.lifespans],
-            "handlers": self.handlers(loops),
-            **self.requests,
-        }
-        if loops:
-            return found
+    def found(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> tuple[Any, ...]:
+        """Return what this process does: the values of a Look, without its time."""
         main = stacks.of_thread(frames.get(self.thread))
-        found["importing"], found["main"] = importing(main), self.lines(main)
-        if found["main"] != self.main[0]:
-            self.main = found["main"], now
-        found["for"] = int(now - self.main[1])
-        if self.had_loop:
-            found["threads"] = [
-                [alive.name_of(each), self.lines(stacks.of_thread(frames.get(each.ident)))]
-                for each in alive.threads()
-                if each.ident != self.thread and alive.holds(each)
-            ]
-            found["children"] = sorted(alive.children(self.pid).values())
-        return found
+        where = lines(main)
+        if where != self.main[0]:
+            self.main = where, now
+        blocked = []
+        for loop, top in loops.items():
+            seconds = self.busy.seconds(loop, thread_of(top, frames), now)
+            if seconds is not None:
+                blocked.append(seen.Blocked(int(seconds), lines(stacks.of_thread(top))))
+        held, children = self.left(frames, loops)
+        return (
+            len(loops),
+            blocked,
+            [self.where(call) for call in self.lifespans],
+            self.others,
+            looks.handlers(loops),
+            self.requests,
+            self.open,
+            self.has_all,
+            looks.importing(main) if not loops else "",
+            where,
+            int(now - self.main[1]),
+            held,
+            children,
+        )
 
-    def handlers(self, loops: dict[Any, Any]) -> dict[str, Any]:
-        """Return the author's own handlers of the signals that end a server."""
-        found = {}
-        for name, number in _SIGNALS.items():
-            handlers: list[Any] = [getsignal(number)]
-            for loop in loops:
-                handle = getattr(loop, "_signal_handlers", {}).get(number)
-                handlers.append(getattr(handle, "_callback", None))
-            for each in handlers:
-                code = getattr(each, "__code__", None)
-                if code is not None and stacks.is_own(code.co_filename):
-                    at = code.co_filename, code.co_firstlineno, stacks.name_of(each)
-                    found[name] = at
-        return found
+    def left(self, frames: dict[int, Any], loops: dict[Any, Any]) -> tuple[Any, list[str]]:
+        """Return what keeps this process once no event loop of it runs any more."""
+        if loops or not self.had_loop:
+            return None, []
+        held = []
+        for thread in alive.threads():
+            if thread.ident != self.thread and alive.holds(thread):
+                where = lines(stacks.of_thread(frames.get(thread.ident)))
+                held.append(seen.Thread(alive.name_of(thread), where))
+        return held, sorted(alive.children(self.pid).values())
 
-    def lines(self, frames: list[Any]) -> list[Any]:
-        """Return the author's lines among frames, or else the innermost one, with whose it is."""
-        own = stacks.own_lines(frames)
-        return [[*each, bool(own)] for each in own[-MOST:] or [*map(stacks.line, frames[-1:])]]
+    @property
+    def has_called(self) -> bool:
+        """Whether the application was called with the lifespan scope."""
+        return bool(self.lifespans or self.had_other)
 
-    def busy(self, loop: Any, top: Any, now: float) -> Any:
-        """Return for how many seconds a loop runs one thing, and where that is; None if it waits.
-
-        The loop gets a call that does nothing: it is blocked until that has run.
-        """
-        frames = stacks.of_thread(top)
-        since = self.posted.get(loop)
-        if since is not None:
-            return [int(now - since), self.lines(frames)]
-        if not stacks.is_idle(frames):
-            self.posted[loop] = now
-            post = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
-            try:
-                post(self.posted.pop, loop, None)
-            except Exception:  # it has been closed meanwhile
-                self.posted.pop(loop, None)
-        return None
-
-    def where(self, call: hooks.Lifespan) -> dict[str, Any]:
+    def where(self, call: hooks.Lifespan) -> seen.Call:
         """Return where a call with the lifespan scope is."""
         coroutine = call.coroutine()
-        is_over = getattr(coroutine, "cr_frame", None) is None
-        runs = bool(getattr(coroutine, "cr_running", False))
-        lines = self.lines(waits.of(coroutine).frames) if not is_over and not runs else []
-        return {"over": is_over, "runs": runs, "asks": call.is_in_receive(), "lines": lines}
+        if getattr(coroutine, "cr_frame", None) is None:
+            return seen.Call(over=True, runs=False, asks=False, lines=[])
+        if getattr(coroutine, "cr_running", False):
+            return seen.Call(over=False, runs=True, asks=False, lines=[])
+        call.looks = call.looks or waits.Looks()
+        return self.looked(call.looks, coroutine, call.thread, asks=call.is_in_receive())
 
-    def look_at_tasks(self, loops: dict[Any, Any], now: float) -> None:
+    def looked(self, looks: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.Call:
+        """Return where a call is that waits."""
+        looks.look(call, stacks.of_thread(stacks.threads().get(thread)))
+        return seen.Call(False, False, asks, with_whose(looks.lines), looks.awaits)
+
+    def look_at_tasks(self, loops: dict[Any, Any], frames: dict[int, Any], now: float) -> None:
         """Note the tasks that are new, those that have died, and the requests that are open."""
-        found: dict[int, list[Any]] = {}
-        others = []
-        tasks = [each for loop, top in loops.items() for each in alive.tasks(loop, top)]
-        for each in [*tasks, *alive.failed_tasks()]:
-            self.known.setdefault(each, now)
+        threads = {}
+        for loop, top in loops.items():
+            for task in alive.tasks(loop, top):
+                threads[task] = thread_of(top, frames)
+        for task in [*threads, *alive.failed_tasks()]:
+            self.known.setdefault(task, now)
         for task, since in [*self.known.items()]:
             if getattr(task, "_log_traceback", False) and now - since >= REST:
-                self.note_failed(task)
-        if not self.is_lively():
-            return
-        tasks.sort(key=self.known.__getitem__)
-        calls = [(waits.of(each).frames, self.known[each]) for each in tasks[:COUNTED]]
-        untracked = untracked_calls() if self.is_stopping else []  # it looks at every object
-        calls += [(stacks.awaited(each), None) for each in untracked]
-        for frames, since in calls:
-            given = stacks.arguments(frames)
-            scope = given.get("scope")
-            if scope is not None and scope["type"] == "lifespan":
-                asks = stacks.runs(frames, given.get("receive"))
-                others.append(
-                    {"over": False, "runs": False, "asks": asks, "lines": self.lines(frames)}
-                )
-            elif scope is not None:
-                method, path = scope.get("method") or scope["type"], scope.get("path", "")
-                age = None if since is None else int(now - since)
-                row = [str(method), str(path), age, self.lines(frames)]
-                found.setdefault(id(scope), row)
-        rows = sorted(found.values(), key=lambda row: -(row[2] or 0))
-        self.requests = {"requests": rows[:MOST], "open": len(rows), "all": len(tasks) <= COUNTED}
-        self.requests["others"] = [] if self.lifespans else others
+                self.note_died(task)
+        if self.is_lively():
+            self.look_at_calls(threads, frames, now)
 
-    def note_failed(self, task: Any) -> None:
+    def look_at_calls(self, threads: dict[Any, int], frames: dict[int, Any], now: float) -> None:
+        """Find the calls of applications among tasks, with their threads, and among frames."""
+        found: dict[int, seen.Request] = {}
+        others: dict[int, seen.Call] = {}
+        for thread, top in frames.items():
+            running = stacks.of_thread(top)
+            scope = stacks.arguments(running).get("scope")
+            if scope is None or scope["type"] != "lifespan":
+                continue
+            if not self.recognise(running, thread):
+                others[id(scope)] = seen.Call(over=False, runs=True, asks=False, lines=[])
+        tasks = sorted(threads, key=self.known.__getitem__)
+        for task in tasks[:COUNTED]:
+            self.take(task, threads[task], int(now - self.known[task]), found, others)
+        if self.is_stopping:
+            for call in looks.untracked_calls():  # it looks at every object
+                self.take(call, 0, None, found, others)
+        self.looks = {scope: of_call for scope, of_call in self.looks.items() if scope in others}
+        self.requests = sorted(found.values(), key=lambda request: -(request.age or 0))[:MOST]
+        self.open, self.has_all = len(found), len(tasks) <= COUNTED
+        self.others = [] if self.lifespans else [*others.values()]
+        self.had_other = self.had_other or bool(others)
+
+    def take(
+        self,
+        task: Any,
+        thread: int,
+        age: int | None,
+        found: dict[int, Any],
+        others: dict[int, Any],
+    ) -> None:
+        """Take in what a task does, if it is a call of an application."""
+        wait = waits.of(task)
+        given = stacks.arguments(wait.frames)
+        scope = given.get("scope")
+        if scope is None:
+            return
+        if scope["type"] != "lifespan":
+            method = str(scope.get("method") or scope["type"])
+            path = str(scope.get("path", ""))
+            is_background = looks.follows_a_response(wait.frames)
+            in_thread = wait.awaits == "thread"
+            request = seen.Request(method, path, age, lines(wait.frames), is_background, in_thread)
+            found.setdefault(id(scope), request)
+        elif id(scope) not in others and not self.recognise(wait.frames, thread):
+            asks = stacks.runs(wait.frames, given.get("receive"))
+            of_call = self.looks.setdefault(id(scope), waits.Looks())
+            others[id(scope)] = self.looked(of_call, task, thread, asks=asks)
+
+    def recognise(self, frames: list[Any], thread: int) -> bool:
+        """Tell whether a call is one of a known server; a copy of lifespec's class is one."""
+        copy = hooks.recognised(frames)
+        if copy is None:
+            return False
+        kind, this = copy
+        if kind not in self.copies:
+            self.copies.add(kind)
+            hooks.follow(kind, this, thread, self)
+        return True
+
+    def note_died(self, task: Any) -> None:
         """Note a task whose exception nobody has asked for."""
-        if id(task) not in self.failed:
-            self.failed.add(id(task))
+        if id(task) not in self.died:
+            self.died.add(id(task))
             name, error = stacks.name_of(task.get_coro()), task._exception  # noqa: SLF001
-            self.note("died", task=name, error=self.error(error))
+            self.note("Died", name, self.error(error))
 
     def error(self, error: Any) -> Any:
         """Return an exception as data: of a group the first, with a line of the author."""
@@ -260,33 +307,37 @@ class Agent:
         if not errors:
             return None
         cancelled = hooks.is_cancelled()
-        found = (stacks.origin(each, cancelled=cancelled) for each in errors)
-        lines = [[*line, True] for line in found if line][:1]
+        origins = (stacks.origin(each, cancelled=cancelled) for each in errors)
+        line = next((origin for origin in origins if origin), None)
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
-        chain = [[*stacks.raised(each)] for each in errors[:MOST]]
-        return {"type": kind, "text": text, "lines": lines, "outside": cancelled, "chain": chain}
+        where = [seen.At(*line, True)] if line else []
+        chain = [tuple(stacks.raised(each)) for each in errors[:MOST]]
+        return seen.Error(kind, text, where, cancelled, chain)
 
 
-def importing(frames: list[Any]) -> str:
-    """Return the module that a thread imports, or ""."""
-    for frame in reversed(frames):
-        if frame.f_code.co_name == "_find_and_load":
-            return str(frame.f_locals.get("name", ""))
-    return ""
+def lines(frames: list[Any]) -> list[Any]:
+    """Return the author's lines among frames, or else those of libraries, with whose they are."""
+    shown = stacks.shown(frames)
+    return with_whose(shown or [stacks.line(frame) for frame in frames[-1:]])
 
 
-def untracked_calls() -> list[Any]:
-    """Return the calls that granian runs in no task."""
-    if "granian.asgi" not in sys.modules:
-        return []
-    calls = (each for each in gc.get_objects() if hasattr(type(each), "cr_frame"))
-    return [each for each in calls if each.__name__ == "future_watcher"]
+def with_whose(found: list[Any]) -> list[Any]:
+    """Return the innermost of some lines, with whose they are."""
+    return [
+        seen.At(file, number, name, stacks.is_own(file)) for file, number, name in found[-MOST:]
+    ]
+
+
+def thread_of(top: Any, frames: dict[int, Any]) -> int:
+    """Return the thread with this innermost frame."""
+    return next((thread for thread, frame in frames.items() if frame is top), 0)
 
 
 def begin(folder: str, own: str = "") -> Agent:
     """Begin to watch this process and those that are forked from it."""
     agent = Agent(folder, own)
     hooks.install(agent)
+    leave = os._exit
 
     def start() -> None:
         start_new_thread(agent.run, ())
@@ -295,6 +346,14 @@ def begin(folder: str, own: str = "") -> Agent:
         agent.begin()
         start()
 
+    def leaves(status: int) -> NoReturn:
+        if agent.has_called:  # else it is no application that ends its server
+            with guard.keeping():
+                agent.note("Left", status, lines(stacks.of_thread(sys._getframe(1))))  # noqa: SLF001
+        leave(status)
+
     start()
+    os._exit = leaves  # nothing else tells that a process ends so
+    atexit.register(agent.note, "Ending")  # the first to be registered runs as the last
     os.register_at_fork(after_in_child=forked)
     return agent

@@ -57,3 +57,47 @@ def is_alive(pid: int) -> bool:
     except PermissionError:  # it is another user's
         pass
     return True
+
+
+def is_stopped(pid: int) -> bool:
+    """Tell whether a process is stopped, as by SIGSTOP or Ctrl-Z, where /proc says so."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] in ("T", "t")
+    return False
+
+
+def ignores(pid: int, number: int) -> bool:
+    """Tell whether a process ignores a signal, where /proc says so."""
+    return _has(pid, "SigIgn", number)
+
+
+def catches(pid: int, number: int) -> bool:
+    """Tell whether a process has a handler of a signal, where /proc says so."""
+    return _has(pid, "SigCgt", number)
+
+
+def _has(pid: int, mask: str, number: int) -> bool:
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == mask:
+                return bool(int(value, 16) >> (number - 1) & 1)
+    return False
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process, 0 if it has ended or /proc does not say."""
+    with contextlib.suppress(OSError, ValueError):
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
+    return 0
+
+
+def program_of(pid: int) -> str:
+    """Return the name of what a process runs, of a script that of the script, "" if unknown."""
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        for word in words:
+            name = Path(word).name
+            if word and not word.startswith("-") and not name.startswith("python"):
+                return name
+    return ""

@@ -6,11 +6,12 @@ Self-contained, for Python 3.9 and newer.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import sys
 import weakref
 from _thread import get_ident
+
+from ..diagnosis import guard, stacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
@@ -32,6 +33,8 @@ _UVICORN = _lifespan("main", "receive", "send", "shutdown")
 _GRANIAN = _lifespan("handle", "receive", "send", "shutdown")
 _HYPERCORN = _lifespan("handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown")
 _GUNICORN = _lifespan("_run_lifespan", "_receive", "_send", "shutdown")
+# lifespec's own, and each copy of it: a table of its transitions stands beside the class
+_LIFESPEC = {**_lifespan("_call_app", "_receive", "_send", "shutdown"), "raised": "_on_raised"}
 # by module: the server, a class, and its methods by what their calls say
 SERVERS = {
     "uvicorn.lifespan.on": ("uvicorn", "LifespanOn", _UVICORN),
@@ -39,9 +42,15 @@ SERVERS = {
     "hypercorn.trio.lifespan": ("hypercorn", "Lifespan", _HYPERCORN),
     "granian.asgi": ("granian", "LifespanProtocol", _GRANIAN),
     "gunicorn.asgi.lifespan": ("gunicorn", "LifespanManager", _GUNICORN),
-    "uvicorn.server": ("uvicorn", "Server", {"stop": "shutdown"}),
-    "uvicorn.lifespan.off": ("uvicorn", "LifespanOff", {"no-lifespan": "startup"}),
-    "daphne.server": ("daphne", "Server", {"no-lifespan": "run"}),
+    "lifespec.server": ("", "Lifespan", _LIFESPEC),
+    # how each learns that it has to stop, whoever tells it: a signal, a reload, a limit
+    "uvicorn.server": ("uvicorn", "Server", {"stop": "shutdown", "signalled": "handle_exit"}),
+    "hypercorn.utils": ("hypercorn", "ShutdownError", {"stop": "__init__"}),
+    "granian._signals": ("granian", "", {"stop": "set_loop_signals"}),
+    "gunicorn.workers.gasgi": ("gunicorn", "ASGIWorker", {"stop": "_shutdown"}),
+    # those that call with no lifespan scope
+    "uvicorn.lifespan.off": ("uvicorn", "LifespanOff", {"uncalled": "startup"}),
+    "daphne.server": ("daphne", "Server", {"uncalled": "run"}),
 }
 
 
@@ -51,32 +60,99 @@ class Lifespan:
     def __init__(self) -> None:
         self.coroutine: Any = lambda: None  # weak references, to the call and to one of receive
         self.receive: Any = lambda: None
+        self.copy: Any = lambda: None  # the object of a copy of lifespec's class, which knows it
+        self.thread = get_ident()  # in which its event loop runs
+        self.looks: Any = None  # an agent's, at this call
         self.has_received = self.is_answered = False  # of startup
 
     def is_in_receive(self) -> bool:
         """Tell whether the application waits for an event."""
+        copy = self.copy()
+        if copy is not None:
+            return bool(copy._receiving)  # noqa: SLF001
         return getattr(self.receive(), "cr_frame", None) is not None
 
 
-class Finder:
-    """Acts on some modules, by name, once they are imported."""
+class Notes:
+    """What the calls of a server's methods say: each method here notes one, for an agent.
 
-    def __init__(self, modules: Collection[str], act: Callable[[Any], object]) -> None:
+    It gets the object of the server, the result of the call if it is there, and the arguments.
+    """
+
+    def __init__(self, agent: Any, server: str) -> None:
+        self.agent, self.server = agent, server
+        self.calls: Any = weakref.WeakKeyDictionary()
+
+    def called(self, this: Any, coroutine: Any, *_: Any) -> None:
+        """Note a call of the application."""
+        call = self.calls[this] = Lifespan()
+        call.coroutine = weakref.ref(coroutine)
+        self.agent.lifespans.append(call)
+        self.agent.note("Called", self.server)
+
+    def received(self, this: Any, coroutine: Any, *_: Any) -> None:
+        """Note that it waits for an event."""
+        call = self.calls[this]
+        call.receive = weakref.ref(coroutine)
+        if not call.has_received:
+            call.has_received = True
+            self.agent.note("Received")
+        self.agent.loops[current_loop()] = get_ident()
+
+    def sent(self, this: Any, _: Any, message: Any, *__: Any) -> None:
+        """Note what it has sent."""
+        if this in self.calls:  # and was not called before it was watched
+            self.calls[this].is_answered = True
+        text, error = str(message.get("message", "")), self.agent.error(sys.exc_info()[1])
+        self.agent.note("Sent", str(message["type"]), text, error)
+
+    def raised(self, this: Any, _: Any, error: Any, *__: Any) -> None:
+        """Note what it has raised."""
+        if this in self.calls:
+            self.calls[this].is_answered = True
+        self.agent.note("Raised", self.agent.error(error))
+
+    def shutdown(self, *_: Any) -> None:
+        """Note that the server sends lifespan.shutdown."""
+        self.agent.is_stopping = True
+        self.agent.note("Shutdown", self.server)
+
+    def stop(self, *_: Any) -> None:
+        """Note that the server begins to stop."""
+        self.agent.is_stopping = True
+        self.agent.note("Stop", self.server)
+
+    def signalled(self, _this: Any, _: Any, number: Any, *__: Any) -> None:
+        """Note a signal that a handler of the server gets."""
+        self.agent.note("Signalled", self.server, int(number))
+
+    def uncalled(self, *_: Any) -> None:
+        """Note that the server serves without a call."""
+        self.agent.note("NoLifespan", self.server)
+
+
+AFTER_CALL = ("called", "received", "sent")  # noted with the result of the call, or once it is made
+
+
+class Finder:
+    """Acts on modules with these names once they are imported."""
+
+    def __init__(self, modules: Collection[str], act: Callable[[Any], None]) -> None:
         self.modules, self.act = modules, act
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of such a module, as the other finders have it."""
         if name not in self.modules:
             return None
-        for each in sys.meta_path:
-            find = getattr(each, "find_spec", None)
-            spec = find(name, path, target) if find and each is not self else None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find and finder is not self else None
             if spec is not None and spec.loader is not None:
                 execute = spec.loader.exec_module
 
                 def executes(module: Any, execute: Callable[[Any], None] = execute) -> None:
                     execute(module)
-                    with contextlib.suppress(Exception):
+                    with guard.keeping():
                         self.act(module)
 
                 spec.loader.exec_module = executes
@@ -87,48 +163,66 @@ class Finder:
 def hook(module: Any, agent: Any) -> None:
     """Let the methods of a server's class tell when they are called."""
     server, owner, methods = SERVERS[module.__name__]
-    kind = getattr(module, owner)
-    calls: Any = weakref.WeakKeyDictionary()
+    if owner:
+        hook_class(getattr(module, owner), server, methods, agent)
+    else:
+        name = methods["stop"]
+        setattr(module, name, _noting_signals(getattr(module, name), Notes(agent, server)))
 
-    def called(this: Any, coroutine: Any, *_: Any) -> None:
-        call = calls[this] = Lifespan()
-        call.coroutine = weakref.ref(coroutine)
-        agent.lifespans.append(call)
-        agent.note("called", server=server)
 
-    def received(this: Any, coroutine: Any, *_: Any) -> None:
-        calls[this].receive = weakref.ref(coroutine)
-        calls[this].has_received = True
-        agent.loops[current_loop()] = get_ident()
-
-    def sent(this: Any, _: Any, message: Any, *__: Any) -> None:
-        if this in calls:  # and was not called before it was watched
-            calls[this].is_answered = True
-        text, error = str(message.get("message", "")), agent.error(sys.exc_info()[1])
-        agent.note("sent", type=str(message["type"]), text=text, error=error)
-
-    def said(what: str, *_: Any) -> None:
-        agent.is_stopping = agent.is_stopping or what == "shutdown"
-        agent.note(what, server=server)
-
-    notes: dict[str, Callable[..., Any]] = {"called": called, "received": received, "sent": sent}
+def hook_class(kind: Any, server: str, methods: dict[str, str], agent: Any) -> Notes:
+    """Let the methods of a class tell when they are called."""
+    notes = Notes(agent, server)
     for what, method in methods.items():
-        note = notes.get(what) or functools.partial(said, what)
-        on_call(kind, method, note, first=what not in notes)
-    if "called" not in methods:
-        return
+        on_call(kind, method, getattr(notes, what), first=what not in AFTER_CALL)
+    if "called" in methods and "raised" not in methods:
+        _note_what_is_caught(kind, notes)
+    return notes
+
+
+def _note_what_is_caught(kind: Any, notes: Notes) -> None:
+    """Note what the application has raised.
+
+    No method of these classes is called with it.  Each catches it, and sets an attribute while it
+    is being handled.
+    """
     set_before = kind.__setattr__
 
     def set_now(this: Any, name: str, value: Any) -> None:
         set_before(this, name, value)
         error = sys.exc_info()[1]
-        if error is not None:  # the server has caught what the application raised
-            with contextlib.suppress(Exception):
-                calls[this].is_answered = True
-                received = calls[this].has_received
-                agent.note("raised", error=agent.error(error), received=received)
+        if error is not None and this in notes.calls:
+            with guard.keeping():
+                notes.raised(this, None, error)
 
     kind.__setattr__ = set_now
+
+
+def _noting_signals(original: Any, notes: Notes) -> Any:
+    """Return granian's function that sets a loop's handlers of signals, with a note in each.
+
+    What these handlers set is no object of Python's, and says nothing.
+    """
+
+    class Noting:
+        """A loop that is only asked to set handlers of signals."""
+
+        def __init__(self, loop: Any) -> None:
+            self.loop = loop
+
+        def add_signal_handler(self, number: Any, handler: Any, *arguments: Any) -> None:
+            def handle(*given: Any) -> None:
+                with guard.keeping():
+                    notes.stop()
+                handler(*given)
+
+            self.loop.add_signal_handler(number, handle, *arguments)
+
+    @functools.wraps(original)
+    def set_signals(loop: Any) -> Any:
+        return original(Noting(loop))
+
+    return set_signals
 
 
 def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = False) -> None:
@@ -141,7 +235,7 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
     @functools.wraps(original)
     def noted(this: Any, *arguments: Any, **options: Any) -> Any:
         result = None if first else original(this, *arguments, **options)
-        with contextlib.suppress(Exception):
+        with guard.keeping():
             note(this, result, *arguments)
         return original(this, *arguments, **options) if first else result
 
@@ -150,6 +244,42 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
     if code is not None and mark is not None and code.co_flags & COROUTINE:
         noted = mark(noted)
     setattr(kind, method, noted)
+
+
+def follow(kind: Any, this: Any, thread: int, agent: Any) -> None:
+    """Let a copy of lifespec's class tell what it does, and note how far it has come."""
+    notes = hook_class(kind, "", _LIFESPEC, agent)
+    call = notes.calls[this] = Lifespan()
+    call.coroutine = weakref.ref(stacks.coroutine_of(this._task))  # noqa: SLF001
+    call.copy = weakref.ref(this)
+    call.thread = thread
+    call.has_received = True
+    agent.lifespans.append(call)
+    agent.note("Called", "")
+    agent.note("Received")
+    call.is_answered = this.phase not in ("new", "waiting")
+    if call.is_answered:
+        agent.note("Sent", "lifespan.startup.complete", "", None)
+    if this.phase == "stopping":
+        notes.shutdown()
+
+
+def recognised(frames: list[Any]) -> Any:
+    """Return the class among frames that is a copy of lifespec's `Lifespan`, and its object.
+
+    Whoever copies the file may give it, and the class, another name: its table tells it.
+    """
+    for frame in frames:
+        table = frame.f_globals.get("TABLE")
+        if not isinstance(table, dict) or "lifespan.startup.complete" not in table.get(
+            "waiting", ()
+        ):
+            continue
+        this = frame.f_locals.get("self")
+        for kind in type(this).__mro__:
+            if "_call_app" in vars(kind) and "phase" in vars(this):
+                return kind, this
+    return None
 
 
 def is_cancelled() -> bool:
@@ -170,6 +300,7 @@ def current_loop() -> Any:
 
 def install(agent: Any) -> None:
     """Set the hooks: now in the modules that are imported, and later in the others."""
-    sys.meta_path.insert(0, Finder(SERVERS, lambda module: hook(module, agent)))
-    for each in {*SERVERS} & {*sys.modules}:
-        hook(sys.modules[each], agent)
+    sys.meta_path.insert(0, Finder(SERVERS, functools.partial(hook, agent=agent)))
+    for name in {*SERVERS} & {*sys.modules}:
+        with guard.keeping():
+            hook(sys.modules[name], agent)

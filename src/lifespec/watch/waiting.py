@@ -1,15 +1,18 @@
 """What a watched process waits for, as facts: judged from what its agent has written."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.stacks import Raised
-from lifespec.watch.watched import Process, was_cancelled
+from lifespec.watch import seen
+from lifespec.watch.group import is_stopped
+from lifespec.watch.seen import At, Look, Request
+from lifespec.watch.watched import Process, Told
 
 LINES, REQUESTS = 4, 5  # that are shown
+BLOCKED = 1  # seconds from which on an event loop is called blocked
 
 
 class Cause(NamedTuple):
@@ -23,59 +26,133 @@ class Cause(NamedTuple):
     fact: Fact
     rows: Sequence[Fact] = ()
     error: Error | None = None
-    server: str = ""
+    where: Sequence[str] = ()  # for advice: the server, the phase, what is awaited
 
     @property
     def advice(self) -> Fact | None:
         """What to change."""
         known = self.error and advice.on_error(self.error)
-        return known or advice.on(self.fact, self.kind, self.server, error=self.error)
+        return known or advice.on(self.fact, self.kind, *self.where, error=self.error)
 
 
 # ---- parts of sentences ------------------------------------------------------------------------
 
 
-def at(lines: Sequence[Any]) -> Place | None:
+def at(lines: Sequence[At]) -> Place | None:
     """Return the innermost place of lines, of a library if there is none of the author's."""
     if not lines:
         return None
-    file, line, function, own = lines[-1]
-    if own:
-        return Place.at(function, file, line)
-    return Place(function, "/".join(Path(file).parts[-2:]), line)
+    file, line, function, _own = lines[-1]
+    return Place.at(function, file, line)
 
 
-def sources(lines: Sequence[Any]) -> list[Fact]:
-    """Return the author's lines with what stands there."""
-    own = [Place.at(name, file, line) for file, line, name, is_own in lines if is_own]
-    return [fact("source", **each._asdict()) for each in own[-LINES:] if each.source]
+def sources(lines: Sequence[At]) -> list[Fact]:
+    """Return the author's lines with what stands there, or else those of libraries."""
+    own = [line for line in lines if line.own] or lines
+    places = [Place.at(line.function, line.file, line.line) for line in own]
+    return [fact("source", **place._asdict()) for place in places[-LINES:] if place.source]
 
 
-def error(found: Mapping[str, Any] | None, text: str = "") -> Fact:
+def error_fact(error: seen.Error | None, text: str = "") -> Fact:
     """Return an exception as part of a sentence, or what was sent in its place."""
-    if not found:
-        line = next(reversed(text.strip().splitlines()), "").strip()
-        return fact("text", text=line) if line else Fact("no-message")
-    return _error(found).fact()
+    if error:
+        return described(error).fact()
+    lines = text.strip().splitlines()
+    return fact("text", text=lines[-1].strip()) if lines else Fact("no-message")
 
 
-def _error(found: Mapping[str, Any]) -> Error:
-    chain = tuple(Raised(*each) for each in found.get("chain", ()))
-    return Error(found["type"], found["text"], at(found["lines"]), chain)
+def described(error: seen.Error) -> Error:
+    """Return an exception as the diagnosis knows it."""
+    chain = tuple(Raised(*each) for each in error.chain)
+    return Error(error.type, error.text, at(error.lines), chain)
+
+
+def own_failure(failure: tuple[str, str, str, int, str]) -> Fact:
+    """Return that something of lifespec has failed."""
+    type_, text, file, line, function = failure
+    place = Place.at(function, file, line)
+    return fact("own-failure", error=Error(type_, text, None).fact(), place=place.fact())
+
+
+def server_of(process: Process) -> Any:
+    """Return the name of a process's server at the beginning of a sentence or within it."""
+    return process.server.capitalize() or Fact("the-server")
 
 
 def handler(process: Process, signal: str) -> Fact | None:
     """Return the author's own handler of a signal, if there is one."""
-    lines = process.look.get("handlers", {}).get(signal)
-    place = at([[*lines, True]]) if lines else None
-    return place.fact() if place else None
+    found = process.handlers.get(signal)
+    if found is None:
+        return None
+    file, line, function = found
+    return Place.at(function, file, line).fact()
 
 
-def _busy(process: Process) -> Sequence[Any]:
-    """Return the author's lines at which a loop has been blocked for a second, if it is."""
-    blocked = process.look.get("blocked") or ()
-    found = (lines for seconds, lines in blocked if seconds >= 1 and lines and lines[-1][-1])
-    return next(found, ())
+def blocked(process: Process) -> Sequence[At]:
+    """Return where the author's code has blocked a loop for a second, if it does."""
+    if process.look is None:
+        return ()
+    for loop in process.look.blocked:
+        if loop.seconds >= BLOCKED and loop.lines and loop.lines[-1].own:
+            return loop.lines
+    return ()
+
+
+# kinds of `course` that have one sentence for watch
+SENTENCES = {"failed-at-shutdown": "watch-not-stopped", "raised-at-shutdown": "watch-not-stopped"}
+OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of it
+
+
+# ---- what is told at once ----------------------------------------------------------------------
+
+
+def events(process: Process) -> Iterator[Cause]:
+    """Yield what has happened to the lifespan, and what else is told at once."""
+    for number, told in enumerate(process.told):
+        yield _of_course(process, told, number)
+    for line in process.lines:
+        if isinstance(line, seen.Failed):
+            yield Cause("own-failure", line.failure[2:], own_failure(line.failure))
+
+
+def _of_course(process: Process, told: Told, number: int) -> Cause:
+    """Return the cause for a kind of `course`."""
+    kind, line = told
+    if kind == "clean-up-cut-off":
+        return _cut_off(process)
+    error = line.error if isinstance(line, seen.Sent | seen.Raised | seen.Died) else None
+    what = error_fact(error, line.text if isinstance(line, seen.Sent) else "")
+    found = described(error) if error else None
+    of_line = fact(SENTENCES.get(kind, f"watch-{kind}"), error=what, server=server_of(process))
+    if isinstance(line, seen.Died):
+        of_task = fact("watch-died", task=line.task, error=what)
+        return Cause(kind, number, of_task)
+    if isinstance(line, seen.Left):
+        place = at(line.lines)
+        return Cause(kind, place, fact(f"watch-{kind}", status=line.status).at(place))
+    if kind == "startup-cut-off":
+        place = at(error.lines if error else ()) or at(process.kept)
+        return Cause(kind, place, of_line.at(place))
+    if kind in OF_SERVERS:
+        found = None
+    return Cause(kind, what, of_line, (), found)
+
+
+def _cut_off(process: Process) -> Cause:
+    """Return where the clean-up was when its process ended without an answer.
+
+    That is where it was cancelled, or where it was seen during clean-up; never where it was before.
+    """
+    place = at(process.kept)
+    for line in reversed(process.lines):
+        if isinstance(line, seen.Shutdown):
+            break
+        if isinstance(line, seen.Sent | seen.Raised) and line.error and line.error.lines:
+            place = at(line.error.lines)
+            break
+    if place is None:
+        return Cause("clean-up-cut-off", "", Fact("watch-cut-off-somewhere"))
+    return Cause("clean-up-cut-off", place, fact("watch-cut-off", place=place.fact()))
 
 
 # ---- what is waited for ------------------------------------------------------------------------
@@ -87,141 +164,126 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
     `lasted` returns the seconds since a moment.  Nothing is a cause that has not lasted `after`
     seconds.
     """
-    process.infer()
     yield from events(process)
-    look, silent = process.look, lasted(process.seen())
-    if look and silent > after + 1 and not process.is_over:
-        yield Cause("silent", "", fact("watch-silent", seconds=int(silent)))
-        return
-    called = process.time("called")
-    if called and not process.answered:
-        if lasted(called) > after:
-            yield from _waits(process, "startup", int(lasted(called)))
-        return
-    if look.get("importing") and not process.has_server and look["for"] >= after:
-        place = at(look["main"])
-        if place and look["main"][-1][-1]:
-            what = fact("watch-importing", module=look["importing"], seconds=look["for"])
-            yield Cause("importing", place, what.at(place))
-    if (begun := process.stopped) and process.has_server and lasted(begun) > after:
-        yield from _shutdown(process, int(lasted(min(begun, process.told_to_end or begun))))
-
-
-def events(process: Process) -> Iterator[Cause]:
-    """Yield what is told at once."""
-    failed, raised = map(process.events.get, ("lifespan.startup.failed", "raised"))
-    server: Any = process.server.capitalize()
-    if failed:
-        yield _failed("failed", failed)
-    elif raised and process.has_crashed:
-        found = _error(raised["error"])
-        yield Cause("crashed", "", fact("watch-crashed", error=found.fact()), (), found)
-    elif raised and was_cancelled(raised):
-        if not process.has_started:
-            place = at(raised["error"]["lines"]) or at(process.kept)
-            what = fact("watch-startup-cut-off", server=server)
-            yield Cause("startup cut off", place, what.at(place))
-    elif raised and not process.has_started:
-        what = error(raised["error"])
-        kind = "raised" if raised["received"] else "unsupported"
-        own = None if raised["received"] else _error(raised["error"])
-        yield Cause(kind, what, fact(f"watch-{kind}", error=what, server=server), (), own)
-    yield from _not_stopped(process)
-    if "no-lifespan" in process.events:
-        yield Cause("never", "", fact("watch-never", server=server))
-    for each in process.died:
-        what = fact("watch-died", task=each["task"], error=error(each["error"]))
-        yield Cause(f"died {each['time']}", "", what)
-
-
-def _not_stopped(process: Process) -> Iterator[Cause]:
-    """Yield why clean-up failed."""
-    ended, raised = map(process.events.get, ("lifespan.shutdown.failed", "raised"))
-    if not ended and raised and "shutdown" in process.events and process.has_started:
-        ended = None if process.has_crashed or was_cancelled(raised) else raised
-    if ended and not was_cancelled(ended):
-        yield _failed("not-stopped", ended)
-
-
-def _failed(kind: str, event: Mapping[str, Any]) -> Cause:
-    """Return that a phase failed, with the exception or what was sent in its place."""
-    what = error(event["error"], event.get("text", ""))
-    found = _error(event["error"]) if event["error"] else None
-    return Cause(kind, what, fact(f"watch-{kind}", error=what), (), found)
-
-
-def _waits(process: Process, phase: str, seconds: int) -> Iterator[Cause]:
-    """Yield what a call waits for; nothing if it runs just now, or is over."""
-    call = process.call
-    if call is None:
-        return
-    if lines := _busy(process):
-        doing = Fact("doing-blocked")
-    elif call["runs"]:
-        return
-    else:
-        doing, lines = Fact("doing-idle" if call["asks"] else "doing-running"), call["lines"]
-    what = fact(f"watch-{phase}", seconds=seconds, doing=doing.at(at(lines), "doing-at"))
-    yield Cause(phase, (doing, at(lines)), what, sources(lines))
-
-
-def _shutdown(process: Process, seconds: int) -> Iterator[Cause]:
     look = process.look
-    server: Any = process.server.capitalize() or Fact("the-server")
-    if not look.get("loops") and "threads" in look:
-        yield from _staying(process, server)
-    elif "shutdown" in process.events and not process.is_over and process.call:
-        yield from _waits(process, "shutdown", seconds)
-    elif lines := _busy(process):
+    if look is None:
+        return
+    if process.ending is not None:
+        if process.has_server and lasted(process.ending) > after:
+            yield _ending(process, int(lasted(process.ending)))
+        return
+    silent = lasted(process.seen())
+    called = process.times.get("called")
+    if silent > after + 1 and process.has_server and process.state != "over":
+        yield _silent(process, int(silent))
+    elif called and process.state in ("called", "starting"):
+        if lasted(called) > after:
+            yield from _waits(process, look, "startup", int(lasted(called)))
+    elif process.has_server:
+        yield from _stops(process, look, lasted, after)
+    elif look.importing and look.still >= after:
+        place = at(look.main)
+        if place and look.main[-1].own:
+            what = fact("watch-importing", module=look.importing, seconds=look.still)
+            yield Cause("importing", place, what.at(place))
+
+
+def _ending(process: Process, seconds: int) -> Cause:
+    what = fact("watch-interpreter", server=server_of(process), seconds=seconds)
+    return Cause("interpreter", "", what)
+
+
+def _stops(
+    process: Process, look: Look, lasted: Callable[[float], float], after: float
+) -> Iterator[Cause]:
+    """Yield what keeps a server from its end, once it stops."""
+    begun = process.stopped
+    if begun and lasted(begun) > after:
+        yield from _shutdown(process, look, int(lasted(min(begun, process.told_to_end or begun))))
+    elif look.threads is not None and look.still >= after:  # it has stopped, and nobody told it to
+        yield from _staying(process, look)
+
+
+def _silent(process: Process, seconds: int) -> Cause:
+    """Return why the agent has not looked for so long."""
+    if is_stopped(process.pid):
+        return Cause("suspended", "", fact("watch-suspended", pid=process.pid))
+    return Cause("silent", "", fact("watch-silent", seconds=seconds))
+
+
+def _waits(process: Process, look: Look, phase: str, seconds: int) -> Iterator[Cause]:
+    """Yield what the lifespan waits for, or what is in its way."""
+    call = process.call
+    lines = blocked(process)
+    if lines:
+        doing = Fact("doing-blocked")
+    elif call is None or call.runs:
+        if look.loops or not look.main or look.still < BLOCKED:
+            return  # it goes on
+        doing, lines = Fact("doing-main"), look.main
+    else:
+        lines = call.lines
+        doing = Fact(f"doing-awaits-{call.awaits}" if call.awaits else "doing-running")
+        if call.asks:
+            doing = Fact("doing-idle")
+    what = fact(f"watch-{phase}", seconds=seconds, doing=doing.at(at(lines), "doing-at"))
+    yield Cause(phase, (doing, at(lines)), what, sources(lines), None, (phase,))
+
+
+def _shutdown(process: Process, look: Look, seconds: int) -> Iterator[Cause]:
+    lines = blocked(process)
+    if not look.loops and look.threads is not None:
+        yield from _staying(process, look)
+    elif process.state in ("cleaning", "cut") and process.call:
+        yield from _waits(process, look, "shutdown", seconds)
+    elif lines:
         doing = Fact("doing-blocked").at(at(lines), "doing-at")
         what = fact("watch-blocked", seconds=seconds, doing=doing)
         yield Cause("blocked", at(lines), what, sources(lines))
-    elif requests := look.get("requests"):
-        kind = "watch-requests" if look["all"] else "watch-requests-at-least"
-        what = fact(kind, seconds=seconds, server=server, count=look["open"])
-        rows = tuple(_request(*each) for each in requests[:REQUESTS])
-        same = tuple((method, path, at(lines)) for method, path, _age, lines in requests[:REQUESTS])
-        yield Cause("requests", same, what, rows, server=process.server)
+    elif look.requests:
+        yield _open_requests(process, look, seconds)
 
 
-def _request(method: str, path: str, age: int | None, lines: Sequence[Any]) -> Fact:
+def _open_requests(process: Process, look: Look, seconds: int) -> Cause:
+    """Return the requests that a server waits for, and the tasks that follow their responses."""
+    shown = look.requests[:REQUESTS]
+    kind = "watch-requests"
+    if all(request.background for request in shown):
+        kind = "watch-background"
+    elif any(request.background for request in shown):
+        kind = "watch-requests-and-background"
+    count: Any = look.open if look.all else fact("or-more", count=look.open)
+    what = fact(kind, seconds=seconds, server=server_of(process), count=count)
+    same = tuple((request.method, request.path, at(request.lines)) for request in shown)
+    where = "in-threads" if all(request.thread for request in shown) else process.server
+    rows = tuple(_request(request) for request in shown)
+    return Cause("requests", same, what, rows, None, (where, f"{where} {process.python}"))
+
+
+def _request(request: Request) -> Fact:
     """Return an open request, with where it is."""
-    place = at(lines)
-    parts: dict[str, Any] = {"method": method, "path": path, "age": age}
+    place = at(request.lines)
+    path: Any = request.path
+    if request.background:
+        path = fact("background-of", path=request.path)
+    parts: dict[str, Any] = {"method": request.method, "path": path, "age": request.age}
     if place is None:
         return fact("watch-request-bare", **parts)
-    kind = "watch-request" if age is not None else "watch-request-young"
+    kind = "watch-request" if request.age is not None else "watch-request-young"
     return fact(kind, place=place.fact(), source=place.source, **parts)
 
 
-def _staying(process: Process, server: Any) -> Iterator[Cause]:
+def _staying(process: Process, look: Look) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
-    look = process.look
-    held = [("thread", *each) for each in look["threads"]]
-    for kind, name, lines in held or [("child", each, ()) for each in look["children"]]:
+    server = server_of(process)
+    held = [("thread", thread.name, thread.lines) for thread in look.threads or ()]
+    if not held:
+        held = [("child", name, []) for name in look.children]
+    for kind, name, lines in held:
         what = fact(f"watch-{kind}", name=name).at(at(lines))
         what = fact("watch-stays", server=server, what=what)
         yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:])
-    main = look["main"]
-    if main and main[-1][-1] and not held:
-        what = Fact("doing-running").at(at(main), "doing-at")
-        yield Cause("main", at(main), fact("watch-stays", server=server, what=what), sources(main))
-
-
-def cut_off(process: Process) -> Iterator[Cause]:
-    """Yield where the clean-up was if its process has ended without an answer."""
-    if not process.is_hooked:  # an answer between two looks was not seen
-        return
-    failed = process.events.get("lifespan.shutdown.failed")
-    cancelled = failed if failed and was_cancelled(failed) else None
-    raised = cancelled or process.events.get("raised")
-    if process.has_crashed or (raised and not was_cancelled(raised)):
-        return
-    if "shutdown" in process.events and (cancelled or not process.is_over):
-        place = at(raised["error"]["lines"] if raised else ()) or at(process.kept)
-        if place:
-            what = fact("watch-cut-off", place=place.fact())
-            yield Cause("cut off", place, what)
-    elif process.has_started and "shutdown" not in process.events:
-        what = fact("watch-left-out", server=process.server.capitalize())
-        yield Cause("left out", "", what)
+    if look.main and look.main[-1].own and not look.threads:
+        what = Fact("doing-running").at(at(look.main), "doing-at")
+        what = fact("watch-stays", server=server, what=what)
+        yield Cause("main", at(look.main), what, sources(look.main))

@@ -1,37 +1,60 @@
 """A watched process, as its agent has written it down: what it is at, and what has happened."""
 
+from __future__ import annotations
+
 import time
-from ast import literal_eval
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-STARTED = "lifespan.startup.complete"
-TELL_STOP = ("uvicorn",)  # servers whose agent knows when they begin to stop
+from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, SHUTDOWN_FAILED, STARTUP_COMPLETE, Course
+from lifespec.watch import seen
+from lifespec.watch.seen import At, Call, Look
+
+CANCELLATIONS = ("CancelledError", "Cancelled")  # of asyncio, of trio
+# servers that cancel no call of an application while they serve: something else has done it
+NEVER_CANCEL = ("uvicorn",)
+# what the lines that have no more to say mean in `course`
+HAPPENED: Mapping[type, str] = {
+    seen.Called: "called",
+    seen.Received: "received",
+    seen.Stop: "stop",
+    seen.Shutdown: "shutdown",
+    seen.NoLifespan: "uncalled",
+    seen.Left: "exited",
+}
 
 
-@dataclass
+class Told(NamedTuple):
+    """What is to be told of a lifespan: its kind, in `course`, and the line that has shown it."""
+
+    kind: str
+    line: seen.Event | None
+
+
 class Process:
     """A process with an agent: the file that this writes, and what it has said so far.
 
-    Of `events` it has the last of each kind, and of each type that was sent.
+    `lines` are what has happened, in order, and `look` is what it did when it was seen last.
     """
 
-    path: Path
-    server: str = ""
-    events: dict[str, dict[str, Any]] = field(default_factory=dict)
-    died: list[dict[str, Any]] = field(default_factory=list)  # tasks
-    look: Mapping[str, Any] = field(default_factory=dict)
-    kept: list[Any] = field(default_factory=list)  # lines of the lifespan, when it was last seen
-    size: int = 0
-    told_to_end: float | None = None  # when a signal for the command came
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.pid = int(path.stem)
+        self.server = ""
+        self.python = ""
+        self.lines: list[seen.Event] = []
+        self.look: Look | None = None
+        self.course = Course()
+        self.told: list[Told] = []
+        self.is_hooked = False  # its server tells what it does, from the call on
+        self.kept: Sequence[At] = ()  # the author's lines in the phase that has not ended
+        self.told_to_end: float | None = None  # when a signal for the command came
+        self.times: dict[str, float] = {}  # when what has happened, in `course`, did so first
+        self.size = 0
 
-    @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return int(self.path.stem)
+    # ---- taking in ----
 
     def read(self) -> None:
         """Take in the lines that are new."""
@@ -40,108 +63,135 @@ class Process:
             whole, newline, _ = file.read().rpartition(b"\n")
             self.size += len(whole + newline)
             for line in whole.splitlines():
-                self.take(literal_eval(line.decode()))
+                self.take(seen.read(line.decode()))
 
-    def take(self, line: dict[str, Any]) -> None:
+    def take(self, line: seen.Event | Look) -> None:
         """Take in a line."""
-        if line["what"] == "look":
+        if isinstance(line, Look):
             self.look = line
-            self.kept = next((x["lines"] for x in self.lifespans if x["lines"]), self.kept)
+            self._infer(line)
+            self._keep()
             return
-        self.server = line.get("server", self.server)
-        if line["what"] == "died":
-            self.died.append(line)
-        else:
-            self.events[line.get("type") or line["what"]] = line
+        self.lines.append(line)
+        if isinstance(line, seen.Began):
+            self.python = line.python
+        elif isinstance(line, seen.Died):
+            self.told.append(Told("died", line))
+        elif isinstance(line, seen.Called):
+            self.course = Course()  # perhaps anew: in the same process, after another one
+            self.is_hooked = True
+        if isinstance(line, seen.Called | seen.Stop | seen.Shutdown | seen.NoLifespan):
+            self.server = line.server or self.server
+        what = self._happened(line)
+        if what:
+            self._happens(what, line.time, line)
 
-    @property
-    def is_hooked(self) -> bool:
-        """Whether its server is known, and was watched before it called the application."""
-        return "server" in self.events.get("called", ())
+    def _happened(self, line: seen.Event) -> str:
+        """Return what a line means for the lifespan, "" if nothing."""
+        if isinstance(line, seen.Sent):
+            is_cut = line.type == SHUTDOWN_FAILED and was_cancelled(line.error)
+            return "cancelled" if is_cut else line.type
+        if isinstance(line, seen.Raised):
+            if not was_cancelled(line.error):
+                return "raised"
+            serves = self.course.state == "running"
+            return "raised" if serves and self.server in NEVER_CANCEL else "cancelled"
+        return HAPPENED.get(type(line), "")
 
-    def infer(self) -> None:
-        """Note what no hook has told, from where the lifespan is."""
-        calls = self.look.get("others")
-        if self.is_hooked or calls is None:
+    def ends(self) -> None:
+        """Take in that the process has ended."""
+        if self.is_hooked:  # else an answer between two looks was not seen
+            self._happens("gone", time.time(), None)
+
+    def _happens(self, what: str, at: float, line: seen.Event | None) -> None:
+        state = self.course.state
+        kind = self.course.happens(what)
+        if kind:
+            self.told.append(Told(kind, line))
+        self.times.setdefault(what, at)
+        if self.course.state not in (state, "cut", "over"):
+            self.kept = ()
+
+    def _infer(self, look: Look) -> None:
+        """Take in what no hook has told, from where the lifespan is."""
+        if self.is_hooked:
             return
-        waits = any(each["asks"] for each in calls)
-        event = {"time": self.look["time"]}
-        if calls:
-            self.events.setdefault("called", event)
-        if waits and not self.answered:
-            self.events[STARTED] = event
-        if calls and not waits and self.has_started and self.told_to_end:
-            self.events.setdefault("shutdown", event)
-        if not calls and "shutdown" in self.events:
-            self.events.setdefault("lifespan.shutdown.complete", event)
+        waits = any(call.asks for call in look.others)
+        if look.others and self.state == "new":
+            self._happens("called", look.time, None)
+            self._happens("received", look.time, None)
+        if waits and self.state == "starting":
+            self._happens(STARTUP_COMPLETE, look.time, None)
+        if look.others and not waits and self.state == "running" and self.told_to_end:
+            self._happens("shutdown", look.time, None)
+        if not look.others and self.state == "cleaning":
+            self._happens(SHUTDOWN_COMPLETE, look.time, None)
+
+    def _keep(self) -> None:
+        """Keep where the lifespan is, if its author's lines there belong to this phase."""
+        for call in self.calls:
+            if call.lines and call.lines[-1].own and not call.asks:
+                self.kept = call.lines
+
+    # ---- what it is at ----
 
     def seen(self) -> float:
         """Return when its agent looked last, as the clock has it."""
         files = self.path, Path(f"/proc/{self.pid}")
-        found = [each.stat() for each in files if each.exists()]
+        found = [file.stat() for file in files if file.exists()]
         # somebody has removed it, or the process has become another user and cannot write
         if not self.path.exists() or len({each.st_uid for each in found}) > 1:
             return time.time()
         return found[0].st_mtime
 
     @property
-    def lifespans(self) -> list[dict[str, Any]]:
+    def state(self) -> str:
+        """The state that its lifespan has come to."""
+        return self.course.state
+
+    @property
+    def calls(self) -> Sequence[Call]:
         """Where its calls with the lifespan scope are."""
-        found: list[dict[str, Any]] = self.look.get("lifespans") or self.look.get("others") or []
-        return found
+        if self.look is None:
+            return ()
+        return self.look.known or self.look.others
 
     @property
-    def call(self) -> dict[str, Any] | None:
+    def call(self) -> Call | None:
         """Where the one is that is not over, if there is one."""
-        return next((each for each in self.lifespans if not each["over"]), None)
-
-    def time(self, *kinds: str) -> float | None:
-        """Return when the first of these events was that has been."""
-        return next((self.events[each]["time"] for each in kinds if each in self.events), None)
-
-    @property
-    def answered(self) -> bool:
-        """Whether startup was answered, or the application has raised before."""
-        return any(each.startswith(("lifespan.startup", "raised")) for each in self.events)
-
-    @property
-    def has_started(self) -> bool:
-        """Whether startup was completed."""
-        return STARTED in self.events
-
-    @property
-    def is_over(self) -> bool:
-        """Whether shutdown was answered."""
-        return any(each.startswith("lifespan.shutdown") for each in self.events)
+        for call in self.calls:
+            if not call.over:
+                return call
+        return None
 
     @property
     def is_stopping(self) -> bool:
         """Whether the server has begun to stop."""
-        return self.time("stop", "shutdown") is not None
+        return "stop" in self.times or "shutdown" in self.times
 
     @property
     def stopped(self) -> float | None:
         """When the server began to stop, or was told to."""
-        return self.time("shutdown", "stop") or self.told_to_end
+        begun = [self.times[what] for what in ("stop", "shutdown") if what in self.times]
+        return min(begun) if begun else self.told_to_end
 
     @property
-    def has_crashed(self) -> bool:
-        """Whether the application raised after startup and before the server began to stop."""
-        raised = self.events.get("raised")
-        if not raised or not self.has_started:
-            return False
-        if was_cancelled(raised) and self.server not in TELL_STOP:  # perhaps by the server
-            return False
-        return self.stopped is None or bool(raised["time"] < self.stopped)
+    def ending(self) -> float | None:
+        """When its interpreter began to end."""
+        return next((line.time for line in self.lines if isinstance(line, seen.Ending)), None)
 
     @property
     def has_server(self) -> bool:
         """Whether it is one that serves an application."""
-        return bool(self.server or self.lifespans or self.look.get("open"))
+        look = self.look
+        return bool(self.server or self.times or (look and (look.others or look.open)))
+
+    @property
+    def handlers(self) -> Mapping[str, tuple[str, int, str]]:
+        """The author's own handlers of signals."""
+        return self.look.handlers if self.look else {}
 
 
-def was_cancelled(raised: Mapping[str, Any]) -> bool:
+def was_cancelled(error: seen.Error | None) -> bool:
     """Tell whether the server, or whoever else, has cancelled the call."""
-    error = raised["error"] or {}
-    of_kind = error.get("type") in ("CancelledError", "Cancelled")
-    return of_kind and bool(error.get("outside", True))
+    return error is not None and error.type in CANCELLATIONS and error.outside

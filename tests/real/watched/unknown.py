@@ -11,4 +11,4 @@ async def app(scope: object, receive: object, send: object) -> None:
     await connect()
 
 
-asyncio.run(app({"type": "lifespan"}, None, None))
+asyncio.run(app({"type": "lifespan"}, print, print))

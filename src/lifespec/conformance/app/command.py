@@ -17,7 +17,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from importlib import resources
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
@@ -28,20 +27,21 @@ from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import ENDING, HOME, kill, kill_session, marked, until
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.hold import KNOWN, NEW
-from lifespec.watch.parent import HIDDEN
+from lifespec.watch.parent import HIDDEN, put
 
 MARK = "LIFESPEC_HELD"  # the variable that marks what the command starts
 LAST = 1.0  # seconds that the host has to end
 TICK = 0.05  # seconds between two looks at the command
 BLOCK = 65536  # bytes
 SHORT = 60  # characters of the path of a folder for a socket
-HELD = ("hold", "hooks")  # what travels into the command's processes
+# what travels into the command's processes
+HELD = {"diagnosis": ("guard", "stacks"), "watch": ("hold", "hooks")}
 BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})
 try:
-    import lifespec_held.hold
-    lifespec_held.hold.begin({folder!r}, {home!r})
+    import lifespec_held.watch.hold
+    lifespec_held.watch.hold.begin({folder!r}, {home!r})
 except Exception:
     pass
 sys.path[:] = [entry for entry in sys.path if entry != {folder!r}]
@@ -93,12 +93,7 @@ class Command(Host):
 
     def _prepare(self) -> None:
         """Write what begins in each Python of the command."""
-        package = self.folder / "lifespec_held"
-        package.mkdir()
-        (package / "__init__.py").touch()
-        for name in HELD:
-            text = resources.files("lifespec.watch").joinpath(f"{name}.py").read_bytes()
-            (package / f"{name}.py").write_bytes(text)
+        put(self.folder / "lifespec_held", HELD)
         begin = BEGIN.format(folder=str(self.folder), home=HOME)
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 

@@ -1,0 +1,99 @@
+"""How a lifespan goes, and what each end of it is called: one table, for whoever follows one.
+
+A check, a test and `lifespec watch` see different things: the first two play the server, and the
+third reads what an agent has noted.  What has happened means the same for all of them.
+"""
+
+from typing import NamedTuple
+
+STARTUP_COMPLETE, STARTUP_FAILED = "lifespan.startup.complete", "lifespan.startup.failed"
+SHUTDOWN_COMPLETE, SHUTDOWN_FAILED = "lifespan.shutdown.complete", "lifespan.shutdown.failed"
+
+
+class Row(NamedTuple):
+    """What happens in a state, the state after it, and the kind of what is then to be told."""
+
+    state: str
+    happened: str
+    then: str
+    kind: str = ""
+
+
+# States
+#   new       the application was not called with the lifespan scope
+#   called    it was called, and has not received an event
+#   starting  it has received lifespan.startup
+#   running   it has completed startup, and is served
+#   stopping  the server has begun to stop, and waits for requests
+#   cleaning  lifespan.shutdown was sent to it
+#   cut       it was cancelled meanwhile, and has not ended
+#   over      nothing that follows belongs to the lifespan
+#
+# What happens
+#   called, received         the call, and its first event
+#   lifespan. ...            what the application sends
+#   returned, raised         how the call ended; an exit counts as raised
+#   cancelled                it ended by a cancellation from outside: the server's, say
+#   stop, shutdown           the server stops; it sends lifespan.shutdown
+#   exited                   the application's code ended the process, by `os._exit`, say
+#   gone                     the process has ended, and nothing else was seen
+#   uncalled                 the server serves without a call
+#
+# What stands in no row changes nothing.
+TABLE = (
+    Row("new", "uncalled", "over", "uncalled"),
+    Row("new", "called", "called"),
+    Row("called", "received", "starting"),
+    Row("called", STARTUP_COMPLETE, "running"),
+    Row("called", STARTUP_FAILED, "over", "failed"),
+    Row("called", "raised", "over", "raised-on-scope"),
+    Row("called", "returned", "over", "returned-on-scope"),
+    Row("called", "cancelled", "over", "startup-cut-off"),
+    Row("called", "exited", "over", "exited-at-startup"),
+    Row("starting", STARTUP_COMPLETE, "running"),
+    Row("starting", STARTUP_FAILED, "over", "failed"),
+    Row("starting", "raised", "over", "raised-late"),
+    Row("starting", "returned", "over", "returned-late"),
+    Row("starting", "cancelled", "over", "startup-cut-off"),
+    Row("starting", "exited", "over", "exited-at-startup"),
+    Row("running", "raised", "over", "raised-early"),
+    Row("running", "returned", "over", "returned-early"),
+    Row("running", SHUTDOWN_FAILED, "over", "failed-early"),
+    Row("running", "exited", "over", "exited-early"),
+    Row("running", "stop", "stopping"),
+    Row("running", "shutdown", "cleaning"),
+    Row("running", "gone", "over", "left-out"),
+    Row("stopping", "raised", "over", "raised-early"),
+    Row("stopping", "returned", "over", "returned-early"),
+    Row("stopping", "exited", "over", "exited-early"),
+    Row("stopping", "shutdown", "cleaning"),
+    Row("stopping", "gone", "over", "left-out"),
+    Row("cleaning", SHUTDOWN_COMPLETE, "over"),
+    Row("cleaning", SHUTDOWN_FAILED, "over", "failed-at-shutdown"),
+    Row("cleaning", "raised", "over", "raised-at-shutdown"),
+    Row("cleaning", "returned", "over", "returned-at-shutdown"),
+    Row("cleaning", "cancelled", "cut"),
+    Row("cleaning", "exited", "over", "exited-at-shutdown"),
+    Row("cleaning", "gone", "over", "clean-up-cut-off"),
+    Row("cut", "exited", "over", "exited-at-shutdown"),
+    Row("cut", "gone", "over", "clean-up-cut-off"),
+)
+ROWS = {(row.state, row.happened): row for row in TABLE}
+
+
+class Course:
+    """How far a lifespan has come; `kinds` are what was to be told of it, in order."""
+
+    def __init__(self) -> None:
+        self.state = "new"
+        self.kinds: list[str] = []
+
+    def happens(self, what: str) -> str:
+        """Go on to the next state; return the kind of what is to be told, or ""."""
+        row = ROWS.get((self.state, what))
+        if row is None:
+            return ""
+        self.state = row.then
+        if row.kind:
+            self.kinds.append(row.kind)
+        return row.kind

@@ -1,0 +1,52 @@
+"""What ends a server that does not act on a signal, drawn from docs/matrix/loglines.json.
+
+A test compares both.  The keys are those of a terminal, which reach all processes of the command.
+"""
+
+from collections.abc import Sequence
+
+# by server, and by what it waits for: the mildest key that ended it each time
+ENDED_BY = {
+    "uvicorn": {
+        "startup": "Ctrl-\\",
+        "requests": "Ctrl-C twice",
+        "tasks": "Ctrl-C twice",
+        "shutdown": "Ctrl-\\",
+        "threads": "Ctrl-C twice",
+    },
+    "hypercorn": {
+        "startup": "Ctrl-\\",
+        "requests": "Ctrl-C",
+        "tasks": "Ctrl-C",
+        "shutdown": "Ctrl-\\",
+        "threads": "Ctrl-\\",
+    },
+    "granian": {
+        "startup": "Ctrl-\\",
+        "requests": "Ctrl-\\",
+        "tasks": "Ctrl-C",
+        "shutdown": "Ctrl-\\",
+        "threads": "Ctrl-\\",
+    },
+    "gunicorn": {
+        "startup": "kill -9",
+        "requests": "Ctrl-C",
+        "tasks": "Ctrl-C",
+        "shutdown": "Ctrl-C",
+        "threads": "Ctrl-C twice",
+    },
+    "daphne": {
+        "startup": "Ctrl-C",
+        "requests": "Ctrl-C",
+        "tasks": "Ctrl-C",
+        "shutdown": "Ctrl-C",
+        "threads": "Ctrl-C",
+    },
+}
+KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
+
+
+def ends(server: str, waits_for: str, keys: Sequence[str]) -> str:
+    """Return the key that ends a server where those that were pressed do not; "" if one does."""
+    needed = ENDED_BY.get(server, {}).get(waits_for, "")
+    return "" if needed in keys else needed

@@ -1,0 +1,106 @@
+"""What a look at a process finds in its threads and event loops, beside the calls in its tasks.
+
+Nothing here waits.  One thing changes what it looks at, and only while that runs: see `Busy`.
+Self-contained, for Python 3.9 and newer.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
+
+from ..diagnosis import stacks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here
+    from typing import Any
+
+_SIGNALS = {"SIGINT": 2, "SIGTERM": 15}
+_AFTER_RESPONSE = ("starlette/background.py", "litestar/background_tasks.py")
+
+
+class Busy:
+    """For how long event loops have been running one thing."""
+
+    def __init__(self) -> None:
+        self.handles: dict[Any, tuple[Any, float]] = {}  # what runs, and since when
+        self.posted: dict[Any, float] = {}  # calls that loops have not run yet
+
+    def seconds(self, loop: Any, thread: int, now: float) -> float | None:
+        """Return for how many seconds a loop has been running one thing, None if it waits.
+
+        asyncio's own loop has that in a variable.  Another loop gets a call that does nothing, and
+        is blocked until that has run; but never one that waits for an event: who wakes it lets
+        steps run that nothing else would have let run.
+        """
+        since = self.posted.get(loop)
+        if since is not None:
+            return now - since
+        frames = stacks.of_thread(stacks.threads().get(thread))  # now: it may wait at once
+        if not frames or stacks.is_idle(frames):
+            self.handles.pop(loop, None)
+            return None
+        handle = _handle(frames)
+        if handle is None:
+            self._post(loop, now)
+            return 0.0
+        before, since = self.handles.get(loop, (None, now))
+        if before is None or before() is not handle:
+            self.handles[loop] = weakref.ref(handle), now
+            return 0.0
+        return now - since
+
+    def _post(self, loop: Any, now: float) -> None:
+        self.posted[loop] = now
+        post = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+        try:
+            post(self.posted.pop, loop, None)
+        except Exception:  # it has been closed meanwhile
+            self.posted.pop(loop, None)
+
+
+def _handle(frames: list[Any]) -> Any:
+    """Return what asyncio's own loop runs just now, None for another loop."""
+    for frame in frames:
+        if frame.f_code.co_name == "_run_once" and stacks.is_loop(frame.f_code.co_filename):
+            return frame.f_locals.get("handle")
+    return None
+
+
+def handlers(loops: dict[Any, Any]) -> dict[str, Any]:
+    """Return the author's own handlers of the signals that end a server."""
+    found = {}
+    for name, number in _SIGNALS.items():
+        of_signal: list[Any] = [getsignal(number)]
+        for loop in loops:
+            handle = getattr(loop, "_signal_handlers", {}).get(number)
+            of_signal.append(getattr(handle, "_callback", None))
+        for handler in of_signal:
+            code = getattr(handler, "__code__", None)
+            if code is not None and stacks.is_own(code.co_filename):
+                found[name] = (code.co_filename, code.co_firstlineno, stacks.name_of(handler))
+    return found
+
+
+def importing(frames: list[Any]) -> str:
+    """Return the module that a thread imports, or ""."""
+    for frame in reversed(frames):
+        if frame.f_code.co_name == "_find_and_load":
+            return str(frame.f_locals.get("name", ""))
+    return ""
+
+
+def follows_a_response(frames: list[Any]) -> bool:
+    """Tell whether frames are those of a background task of a response, which was sent before."""
+    files = [frame.f_code.co_filename.replace("\\", "/") for frame in frames]
+    return any(file.endswith(_AFTER_RESPONSE) for file in files)
+
+
+def untracked_calls() -> list[Any]:
+    """Return the calls that granian runs in no task."""
+    if "granian.asgi" not in sys.modules:
+        return []
+    calls = (value for value in gc.get_objects() if hasattr(type(value), "cr_frame"))
+    return [call for call in calls if call.__name__ == "future_watcher"]

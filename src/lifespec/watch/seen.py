@@ -1,0 +1,266 @@
+"""What the agent of a watched process writes: all that `lifespec watch` says is drawn from it.
+
+A line of the file is the name of a class below and its values, as Python writes a tuple; the lines
+have the order in which things happened.  The agent makes them in the process that is watched, so
+this is self-contained, for Python 3.9 and newer, and imports nothing that costs time there.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # each process pays for what is imported here: `typing` alone takes milliseconds
+    from typing import Any, NamedTuple
+else:
+    from collections import namedtuple
+
+    class _Typed(type):
+        """Makes a class with annotations a named tuple, as `typing.NamedTuple` does."""
+
+        def __new__(mcs, name, bases, body):  # noqa: ANN001, ANN204
+            if not bases:
+                return super().__new__(mcs, name, bases, body)
+            names = [*body["__annotations__"]]
+            defaults = [body[each] for each in names if each in body]
+            kind = namedtuple(name, names, defaults=defaults)
+            kind.__doc__ = body["__doc__"]
+            kind.__repr__ = tuple.__repr__  # which literal_eval reads
+            return kind
+
+    class NamedTuple(metaclass=_Typed):
+        """Stands for `typing.NamedTuple`."""
+
+
+# ---- parts of lines ----------------------------------------------------------------------------
+
+
+class At(NamedTuple):
+    """A line of code that a call has come to; `own` says whether it is the author's."""
+
+    file: str
+    line: int
+    function: str
+    own: bool
+
+
+class Error(NamedTuple):
+    """An exception, of a group the first; `outside`: a cancellation came from outside its task.
+
+    `chain` has it and those that it came from: the names of their classes, text and `errno`.
+    """
+
+    type: str
+    text: str
+    lines: list[At]
+    outside: bool = False
+    chain: list[Any] = []  # noqa: RUF012
+
+
+class Call(NamedTuple):
+    """A call of the application with the lifespan scope.
+
+    It is over, or runs just now, or `asks` for an event, or waits at `lines` for a thing of a kind
+    of `waits`: `awaits`.
+    """
+
+    over: bool
+    runs: bool
+    asks: bool
+    lines: list[At]
+    awaits: str = ""
+
+
+class Request(NamedTuple):
+    """A request or WebSocket that is open, for how many whole seconds (None: not known), and where.
+
+    `background`: it is at a task that follows its response.  `thread`: a thread works for it.
+    """
+
+    method: str
+    path: str
+    age: int | None
+    lines: list[At]
+    background: bool = False
+    thread: bool = False
+
+
+class Blocked(NamedTuple):
+    """An event loop that runs one thing, for so many whole seconds."""
+
+    seconds: int
+    lines: list[At]
+
+
+class Thread(NamedTuple):
+    """A thread that keeps its process."""
+
+    name: str
+    lines: list[At]
+
+
+# ---- lines: what has happened ------------------------------------------------------------------
+
+
+class Began(NamedTuple):
+    """The agent has begun, in a new process or in one that was forked, of this Python ("3.12")."""
+
+    time: float
+    python: str
+
+
+class Called(NamedTuple):
+    """A server has called the application with the lifespan scope."""
+
+    time: float
+    server: str
+
+
+class Received(NamedTuple):
+    """The application has called `receive` for the first time."""
+
+    time: float
+
+
+class Sent(NamedTuple):
+    """The application has sent an event, perhaps with a text, perhaps while it had an exception."""
+
+    time: float
+    type: str
+    text: str
+    error: Error | None
+
+
+class Raised(NamedTuple):
+    """The server has caught what the application raised."""
+
+    time: float
+    error: Error
+
+
+class Signalled(NamedTuple):
+    """A handler of the server has got a signal."""
+
+    time: float
+    server: str
+    signal: int
+
+
+class Stop(NamedTuple):
+    """The server has begun to stop, whatever has told it to."""
+
+    time: float
+    server: str
+
+
+class Shutdown(NamedTuple):
+    """The server sends lifespan.shutdown."""
+
+    time: float
+    server: str
+
+
+class NoLifespan(NamedTuple):
+    """The server serves the application without a call with the lifespan scope."""
+
+    time: float
+    server: str
+
+
+class Died(NamedTuple):
+    """A task has failed, and nobody has asked for its exception."""
+
+    time: float
+    task: str
+    error: Error
+
+
+class Left(NamedTuple):
+    """Something has called `os._exit`: the process ends at once."""
+
+    time: float
+    status: int
+    lines: list[At]
+
+
+class Ending(NamedTuple):
+    """The interpreter ends: its threads have ended, and the last exit handler runs."""
+
+    time: float
+
+
+class Failed(NamedTuple):
+    """The agent itself has failed: the exception, its text, and the line of lifespec."""
+
+    time: float
+    failure: tuple[str, str, str, int, str]
+
+
+class Look(NamedTuple):
+    """What the process does, when that is something else than at the look before.
+
+    `loops` is how many event loops run, `known` are calls of servers that tell what they do, and
+    `others` those that were found.  `still` is for how many seconds the main thread has been at
+    `main`.  `threads` and `children` keep the process once no event loop of it runs any more;
+    before, `threads` is None.
+    """
+
+    time: float
+    loops: int
+    blocked: list[Blocked]
+    known: list[Call]
+    others: list[Call]
+    handlers: dict[str, tuple[str, int, str]]
+    requests: list[Request]
+    open: int
+    all: bool
+    importing: str
+    main: list[At]
+    still: int
+    threads: list[Thread] | None
+    children: list[str]
+
+
+LINES = {
+    each.__name__: each
+    for each in (
+        Began, Called, Received, Sent, Raised, Signalled, Stop, Shutdown, NoLifespan, Died, Left,
+        Ending, Failed, Look,
+    )
+}  # fmt: skip
+if TYPE_CHECKING:
+    Event = (
+        Began | Called | Received | Sent | Raised | Signalled | Stop | Shutdown | NoLifespan
+        | Died | Left | Ending | Failed
+    )  # fmt: skip
+# by the names of fields: of which class its value, or each of its values, is
+PARTS = {
+    "lines": At, "main": At, "error": Error, "blocked": Blocked, "known": Call, "others": Call,
+    "requests": Request, "threads": Thread,
+}  # fmt: skip
+
+
+def written(line: Event | Look) -> str:
+    """Return a line as the agent writes it."""
+    return repr((type(line).__name__, *line)) + "\n"
+
+
+def read(text: str) -> Event | Look:
+    """Return the line that was written so."""
+    from ast import literal_eval  # noqa: PLC0415  which the agent does not need
+
+    name, *values = literal_eval(text)
+    line: Event | Look = _restored(LINES[name], values)
+    return line
+
+
+def _restored(kind: Any, values: Any) -> Any:
+    """Return an object of a class of this module from its values."""
+    found = []
+    for name, value in zip(kind._fields, values):
+        part = PARTS.get(name)
+        if part is None or value is None:
+            found.append(value)
+        elif isinstance(value, list):
+            found.append([_restored(part, each) for each in value])
+        else:
+            found.append(_restored(part, value))
+    return kind(*found)
