@@ -127,7 +127,7 @@ def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) ->
     add = command.add_argument
     specs = f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)"
     add("--spec", default="asgi 2.0", help=specs)
-    add("--strict", action="store_true", help="also fail if a SHOULD is missed")
+    add("--strict", action="store_true", help="also fail if a SHOULD is missed, or if lifespec does otherwise")
     many: Any = {"action": "append", "default": []}
     add("--ignore", metavar="RULE", help="leave this rule out; repeatable", **many)
     add("--only", metavar="CASE", help="run only this case; repeatable", **many)

@@ -249,10 +249,16 @@ def test_without_requests_only_what_the_call_shows_counts() -> None:
     assert {kind for _, kind in found.values()} == {"idle"}
 
 
-def test_a_server_that_misleads_is_judged_by_the_order_of_events_alone() -> None:
+def test_a_server_that_misleads_is_judged_by_the_call_and_the_order_of_events_alone() -> None:
     found = shown("called, shutdown, plays send step=3")
-    assert found["startup-sent"] == ("fail", "events")
-    assert found["shutdown-sent"] == ("skip", "misled")
+    assert {rule: how for rule, how in found.items() if how != ("skip", "misled")} == {
+        "scope-type": ("pass", "lifespan-scopes"),
+        "scope-versions": ("fail", "versions"),
+        "scope-state": ("skip", "no-state"),
+        "state-starts-empty": ("skip", "no-state"),
+        "once-per-loop": ("pass", "calls"),
+        "startup-sent": ("fail", "events"),
+    }
 
 
 def test_another_type_of_scope_is_named_though_no_lifespan_took_place() -> None:

@@ -21,7 +21,7 @@ from lifespec.diagnosis.fact import Fact, fact
 
 SLACK = 0.4  # seconds in which the end of a connection is noticed, on a busy machine
 KEY_ERROR = re.compile(r"[\s|]*KeyError: 'message'\s*")
-BEFORE_ANSWER = ("receive", "state", "listen")  # verbs before an application answers startup
+BEFORE_ANSWER = ("receive", "listen")  # verbs before an application answers startup
 # phrases that say something as soon as the application was called
 AT_CALL = ("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first")
 
