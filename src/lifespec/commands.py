@@ -22,9 +22,10 @@ from lifespec.arguments import COPIES
 from lifespec.conformance import cases, explain
 from lifespec.conformance.export import as_json, as_junit
 from lifespec.conformance.finding import Finding, Row, Unchecked, Verdict, known_rule
-from lifespec.conformance.processes import FORKS, SIGNALLED
+from lifespec.conformance.processes import FORKS
 from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import rules
+from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import WIDTH, Words, base, language, site, wrapped
 

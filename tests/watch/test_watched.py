@@ -17,7 +17,8 @@ HERE = Path(__file__).name
 OWN = At(__file__, 1, "clean_up", own=True)
 LIBRARY = At("/x/site-packages/uvicorn/server.py", 9, "serve", own=False)
 ERROR = Error("KeyError", "'pool'", [OWN])
-CANCELLED = Error("CancelledError", "", [OWN], outside=True)
+CLASSES = (["asyncio.exceptions.CancelledError"], "", None)
+CANCELLED = Error("CancelledError", "", [OWN], outside=True, chain=[CLASSES])
 CALL = Call(over=False, runs=False, asks=False, lines=[OWN])
 ASKS = CALL._replace(asks=True, lines=[LIBRARY])
 NOTHING = Look(

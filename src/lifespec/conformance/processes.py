@@ -18,7 +18,6 @@ RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
 HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120  Path costs time
 PROC, CONTAINER = "/proc", "/sys/fs/cgroup"
 POLL = 0.01  # seconds between two looks
-SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 ENDING = 10.0  # seconds until a killed process is gone
 _HOST = (
     "import sys; sys.path.insert(0, {!r});"  # where this package is, perhaps in a file of its own

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis.fact import Error, Fact
-from lifespec.diagnosis.stacks import Raised
+from lifespec.diagnosis.stacks import CANCELLED, Raised
 
 
 class Row(NamedTuple):
@@ -32,7 +32,6 @@ class Row(NamedTuple):
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
 MISSES = [repr(key) for key in KEYS]
 DOING = ("doing-running", "doing-late", "doing-not-received", "doing-awaits-task")
-CANCELLED = "asyncio.exceptions.CancelledError"
 ATTRIBUTE, KEY, RUNTIME = "builtins.AttributeError", "builtins.KeyError", "builtins.RuntimeError"
 OS, TYPE, VALUE = "builtins.OSError", "builtins.TypeError", "builtins.ValueError"
 OPEN = ("watch-requests", "watch-background", "watch-requests-and-background")

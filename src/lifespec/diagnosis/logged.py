@@ -97,7 +97,8 @@ def noting_warnings(logged: list[Logged]) -> Iterator[None]:
     @guarded
     def note(message: Warning | str, category: type[Warning], *_: object) -> None:
         text = text_of(message)
-        if _UNAWAITED in text or (category is ResourceWarning and _UNCLOSED.search(text)):
+        is_unawaited = category is RuntimeWarning and _UNAWAITED in text
+        if is_unawaited or (category is ResourceWarning and _UNCLOSED.search(text)):
             shown = _NUMBERS.sub("", text)
             logged.append(Logged("WARNING", category.__name__, shown, time.monotonic()))
 

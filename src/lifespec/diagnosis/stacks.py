@@ -36,7 +36,9 @@ _MOST_ERRORS = 200  # exceptions of one
 _CAUSE: Any = BaseException.__cause__  # as the interpreter has them, whatever a class says
 _CONTEXT: Any = BaseException.__context__
 
-CANCELLATIONS = {"asyncio.exceptions.CancelledError", "trio.Cancelled"}
+# by which asyncio and trio cancel: whole names of classes
+CANCELLED = "asyncio.exceptions.CancelledError"
+CANCELLATIONS = (CANCELLED, "trio.Cancelled")
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -362,7 +364,7 @@ def origin(error: Any, *, cancelled: bool = False) -> Line | None:
         own.append(passed)
     if not own:
         return None
-    was_awaited = type(error).__name__ == "CancelledError" and not cancelled
+    was_awaited = CANCELLED in raised(error).classes and not cancelled
     return own[0] if was_awaited else own[-1]
 
 

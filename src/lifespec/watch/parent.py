@@ -18,13 +18,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
+from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import fact
 from lifespec.watch.command import Command, Signal, Tell
 from lifespec.watch.group import GroupListener, catches, ignores, is_alive
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 TICK = 0.1  # seconds between two looks
-SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 ENDS = ("SIGINT", "SIGTERM", "SIGQUIT")  # signals that tell a server to end
 PASSED = (*ENDS, "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, SHUTDOWN_FAILED, STARTUP_COMPLETE, Course
+from lifespec.diagnosis.stacks import CANCELLATIONS
 from lifespec.watch import seen
 from lifespec.watch.seen import At, Call, Look
 
-CANCELLATIONS = ("CancelledError", "Cancelled")  # of asyncio, of trio
 # servers that cancel no call of an application while they serve: something else has done it
 NEVER_CANCEL = ("uvicorn",)
 # what the lines that have no more to say mean in `course`
@@ -194,4 +194,7 @@ class Process:
 
 def was_cancelled(error: seen.Error | None) -> bool:
     """Tell whether the server, or whoever else, has cancelled the call."""
-    return error is not None and error.type in CANCELLATIONS and error.outside
+    if error is None or not error.outside or not error.chain:
+        return False
+    classes, *_ = error.chain[0]
+    return not set(CANCELLATIONS).isdisjoint(classes)

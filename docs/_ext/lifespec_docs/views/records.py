@@ -7,7 +7,7 @@ from typing import Any
 
 from docutils.nodes import make_id
 
-from lifespec.conformance.processes import SIGNALLED
+from lifespec.diagnosis.exits import SIGNALLED
 from lifespec_docs.words import ROOT
 
 

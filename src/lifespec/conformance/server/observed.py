@@ -9,8 +9,9 @@ from lifespec.conformance.cases import Expectation
 from lifespec.conformance.finding import Outcome
 from lifespec.conformance.judge import Judge, NotJudged, breaks, either
 from lifespec.conformance.log import REQUESTS, Line, Log
-from lifespec.conformance.processes import SIGNALLED, signal_name
+from lifespec.conformance.processes import signal_name
 from lifespec.conformance.server.play import Observation
+from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
 
 clock = attrgetter("time")
