@@ -63,7 +63,13 @@ def _middleware(parser: argparse.ArgumentParser) -> None:
 def _of_application(parser: argparse.ArgumentParser, *own: str) -> None:
     from lifespec.conformance.app.check import LIMIT
 
-    _add_options(parser, LIMIT, *own)
+    _add_options(
+        parser,
+        LIMIT,
+        *own,
+        strict="also fail if a SHOULD is missed, if lifespec does otherwise, or for a problem",
+        ignore="leave this rule or problem out; repeatable",
+    )
 
 
 def _server(parser: argparse.ArgumentParser) -> None:
@@ -122,14 +128,20 @@ def _add_language(command: argparse.ArgumentParser) -> None:
     command.add_argument("--language", choices=sorted(FOLDERS), help=says)
 
 
-def _add_options(command: argparse.ArgumentParser, timeout: float, *own: str) -> None:
+def _add_options(
+    command: argparse.ArgumentParser,
+    timeout: float,
+    *own: str,
+    strict: str = "also fail if a SHOULD is missed, or if lifespec does otherwise",
+    ignore: str = "leave this rule out; repeatable",
+) -> None:
     """Add the options of every check; `own` are names of arguments that only this one has."""
     add = command.add_argument
     specs = f"{', '.join(SPECS)}; or {', '.join(NEWEST)} for the newest (default: %(default)s)"
     add("--spec", default="asgi 2.0", help=specs)
-    add("--strict", action="store_true", help="also fail if a SHOULD is missed, or if lifespec does otherwise")
+    add("--strict", action="store_true", help=strict)
     many: Any = {"action": "append", "default": []}
-    add("--ignore", metavar="RULE", help="leave this rule out; repeatable", **many)
+    add("--ignore", metavar="NAME", help=ignore, **many)
     add("--only", metavar="CASE", help="run only this case; repeatable", **many)
     says = "for an answer, or for what a server does next (default: %(default)g)"
     add("--timeout", metavar="SECONDS", type=seconds, default=timeout, help=says)

@@ -23,7 +23,8 @@ COMMANDS = {
     "copy": "print a self-contained file for your own project",
 }
 STATUS = (
-    "exit status: 0 every MUST was kept (with --strict, every SHOULD), and an application stops"
+    "exit status: 0 every MUST was kept (with --strict, every SHOULD, and an application has no"
+    " problem beside the rules), and an application stops"
     " or has no lifespan (1 with --strict); 1 a MUST was broken, or an application is served"
     " without its startup or does not stop; 2 an application does not start, or nothing could be"
     " checked; 128 plus the number of a signal that interrupted the check"

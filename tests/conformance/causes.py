@@ -1,8 +1,9 @@
 """Small programs, each with one fault that its author wants to know of, and their neighbours.
 
 A heading says what a program is like, and the exit status of its check unless that is 0.  Below it
-stand what the report says, after `>`, and the lines of the module.  Where these do not say it,
-`life` is a context manager, and `app` is Starlette's with `life`.
+stand what the report says, after `>`, the names of the problems that fail with --strict, after `=`,
+and the lines of the module.  Where these do not say it, `life` is a context manager, and `app` is
+Starlette's with `life`.
 """
 
 from typing import NamedTuple
@@ -23,10 +24,14 @@ MANAGER = "@asynccontextmanager"
 
 
 class Program(NamedTuple):
-    """The exit status of a check of a module's `app`, what the report says, and the lines."""
+    """The exit status of a check of a module's `app`, what the report says, and the lines.
+
+    `problems` are the names of what was found beside the rules.
+    """
 
     status: int
     sentences: list[str]
+    problems: list[str]
     source: str
 
 
@@ -37,12 +42,14 @@ def programs(text: str) -> dict[str, Program]:
         head, *lines = each.rstrip().split("\n")
         name, _, status = head.partition(", exit ")
         said = [each[2:] for each in lines if each.startswith("> ")]
-        source = "\n".join(["", *lines[len(said) :], ""])
+        lines = lines[len(said) :]
+        problems = lines.pop(0)[2:].split(", ") if lines[0].startswith("= ") else []
+        source = "\n".join(["", *lines, ""])
         if MANAGER not in source:
             source = source.replace("\nasync def life(", f"\n{MANAGER}\nasync def life(")
         if "app = " not in source and "def app(" not in source:
             source += "app = Starlette(lifespan=life)\n"
-        found[name] = Program(int(status or 0), said, source)
+        found[name] = Program(int(status or 0), said, problems, source)
     return found
 
 
@@ -79,10 +86,12 @@ async def life(app):
 > stops yes
 > in <lambda>
 > It does not return after it has answered lifespan.shutdown
+= does-not-return
 app = says("receive", STARTED, "receive", STOPPED, lambda _: time.sleep(100))
 
 ## it waits after its last answer
 > It does not return after it has answered lifespan.shutdown
+= does-not-return
 app = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(100))
 
 ## it fails with a group of exceptions, exit 1
@@ -96,6 +105,7 @@ async def life(app):
 > a child process that still runs:
 > import time
 > started in `life`, shop.py:14
+= process-left
 async def life(app):
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
     yield
@@ -103,6 +113,7 @@ async def life(app):
 ## it leaves copies of itself, exit 1
 >  of multiprocessing (
 > a child process that still runs: os.fork (
+= process-left
 import multiprocessing
 async def life(app):
     multiprocessing.get_context("fork").Process(target=time.sleep, args=(100,)).start()
@@ -112,12 +123,14 @@ async def life(app):
 
 ## a process that it has forked returns
 > keeps lifespan 2.0
+= process-left
 app = says("receive", lambda _: os.fork(), STARTED, "receive", STOPPED)
 
 ## it logs errors
-> and an error occurred
+> and an error was logged
 > while starting: ERROR rows: no cache
 > while stopping: ERROR rows: the last batch was lost (RuntimeError: Plugin not yet
+= logged-error
 async def life(app):
     logging.getLogger("rows").error("no cache")
     yield
@@ -128,6 +141,7 @@ async def life(app):
 
 ## it awaits nothing
 > while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited
+= logged-error
 async def life(app):
     asyncio.sleep(1)
     yield
@@ -242,6 +256,7 @@ app = FastAPI(lifespan=life)
 ## its lifespan is replaced while it starts
 > pool was registered after startup had begun, and nothing ran it (`pool`, shop.py:7)
 > close was registered after startup had begun
+= never-ran
 from fastapi import FastAPI
 def close():
     print("closed")
@@ -276,6 +291,7 @@ async def life(app):
 
 ## the clean-up of its task is cancelled
 > clean-up was cancelled in `work`, shop.py:16, at `await anyio.sleep(0.01)`
+= cut-off
 async def work():
     try:
         await anyio.sleep_forever()
@@ -336,6 +352,7 @@ async def life(app):
 
 ## a limit without a shield saves no clean-up
 > clean-up was cancelled in `life`, shop.py:24, at `await close()`
+= cut-off
 @asynccontextmanager
 async def session(**options):
     yield
@@ -402,6 +419,7 @@ async def life(app):
 
 ## an error of its clean-up is lost
 > clean-up ended in `life`, shop.py:15 with OSError: no disk
+= cut-off
 async def life(app):
     yield
     raise OSError("no disk")
@@ -422,6 +440,7 @@ async def app(scope, receive, send):
 
 ## its clean-up leaves something out, exit 1
 > `await pool.close()` did not run, in `life`, shop.py:23: the exception left
+= left-out
 class Pool:
     async def close(self): ...
 def flush():
@@ -459,6 +478,7 @@ app = says("receive", STARTED, "receive", STOPPED, OSError("too late"))
 ## a second start fails
 > started once more in the same process, in a new event loop, as tests do: no: Runtime
 > Create it in the lifespan, not at import
+= second-start
 ready = None
 async def life(app):
     global ready
@@ -473,6 +493,7 @@ def check(loop):
 
 ## a second stop fails
 > as tests do: no: it raised at shutdown: OSError: closed before, in `close`
+= second-start
 calls = []
 def close(_):
     calls.append(1)
@@ -495,6 +516,7 @@ async def life(app):
 
 ## a daemon thread goes on
 > a daemon thread that still runs: poller, started in `life`, shop.py:17. It goes on
+= daemon-left
 def poll(over):
     over.wait()
 async def life(app):
@@ -522,6 +544,7 @@ async def life(app):
 
 ## its loop is woken later
 > What it waits for was there, and the event loop slept on: `life`, shop.py:17.
+= set-from-thread
 async def life(app):
     ready = asyncio.Event()
     threading.Timer(0.05, ready.set).start()
@@ -534,6 +557,7 @@ async def life(app):
 > a Session of anyio that is not closed. Close it in the clean-up.
 > while starting: WARNING bus: the consumer was not closed
 > while stopping: WARNING ResourceWarning: unclosed <socket.socket
+= logged-error, left-open
 class Session:
     closed = False
     def __del__(self): ...
@@ -573,12 +597,14 @@ async def life(app):
 
 ## its loop takes a signal
 > `loop.add_signal_handler` takes SIGINT from the server
+= signal-taken
 async def life(app):
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, print)
     yield
 
 ## another answers in its place
 > nothing ran it startup was answered in `Wrap.__call__`, shop.py:20
+= never-ran
 inner = Starlette(lifespan=pool)
 class Wrap:
     def __init__(self, app):
@@ -604,6 +630,7 @@ async def life(app=None):
 
 ## advise-decorator, exit 2
 > 'coroutine' object does not support the asynchronous context manager protocol
+= never-ran, logged-error
 +@asynccontextmanager
 async def life(app):
     print("starts")
@@ -611,6 +638,7 @@ async def life(app):
 
 ## advise-one-argument, exit 2
 > takes 0 positional arguments but 1 was given
+= never-ran
 @asynccontextmanager
 -async def life():
 +async def life(app):
@@ -667,6 +695,7 @@ async def life(app):
 
 ## advise-await, exit 2
 > cannot be called from a running event loop
+= logged-error
 async def connect():
     await asyncio.sleep(0)
 async def life(app):
@@ -964,6 +993,7 @@ async def life(app):
 
 ## advise-process, exit 1
 > it waits for a child process in `life`
+= process-left
 async def life(app):
     child = await asyncio.create_subprocess_exec("sleep", "100")
     yield
@@ -972,6 +1002,7 @@ async def life(app):
 
 ## advise-thread, exit 1
 > it waits for a thread in `work`, shop.py:13
+= thread-stays
 def work(over):
     over.wait()
 async def life(app):
@@ -985,6 +1016,7 @@ async def life(app):
 > starts and stops, but its process does not end
 > a thread that is not a daemon: connection, started in `life`
 > End it, or close what started it
+= thread-stays
 async def life(app):
     done = threading.Event()
     threading.Thread(target=done.wait, name="connection").start()
@@ -995,6 +1027,7 @@ async def life(app):
 > while serving, the task `work`, made in `life`
 > while stopping, the task
 > ValueError: no orders
+= task-failed
 async def work():
 +    with suppress(ValueError):
 -    if True:
@@ -1007,6 +1040,7 @@ async def life(app):
 
 ## advise-handler-ignored
 > an application that has a lifespan runs no handlers
+= handler-ignored
 from fastapi import FastAPI
 async def life(app):
 +    start()
@@ -1018,6 +1052,7 @@ def start():
 
 ## advise-never-ran
 > `pool`, shop.py:7: it was given to Starlette, and nothing ran it
+= never-ran
 inner = Starlette(lifespan=pool)
 async def life(app):
 +    async with inner.router.lifespan_context(inner) as state:
@@ -1027,6 +1062,7 @@ app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 
 ## advise-register-sooner
 > pool was registered after startup had begun, and nothing ran it (`life`, shop.py:15)
+= never-ran
 inner = Starlette(lifespan=pool)
 async def life(app):
 -    app.mount("/inner", inner)
@@ -1038,6 +1074,7 @@ app = Starlette(lifespan=life)
 
 ## state-dropped
 > Requests do not get `pool`, which `pool`, shop.py:7 yields: it is entered in `life`,
+= state-dropped
 def around(inner):
     @asynccontextmanager
     async def life(app):
@@ -1051,6 +1088,7 @@ app.router.lifespan_context = around(app.router.lifespan_context)
 
 ## state-unseen
 > Requests do not get `pool`, which `pool`, shop.py:7 yields: something gives
+= state-dropped
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 -    await inner({**scope, "state": {}}, receive, send)
@@ -1058,12 +1096,14 @@ async def app(scope, receive, send):
 
 ## state-rebound
 > It put another object into scope["state"]
+= state-rebound
 -begin = lambda scope: scope.update(state={"pool": 1})
 +begin = lambda scope: scope["state"].update(pool=1)
 app = says(begin, "receive", STARTED, "receive", STOPPED)
 
 ## context-variable
 > gives to the context variable `USER`: put it into the state
+= context-variable
 from contextvars import ContextVar
 USER = ContextVar("USER")
 async def life(app):
@@ -1073,6 +1113,7 @@ async def life(app):
 
 ## entered-twice
 > `pool`, shop.py:7 is entered twice in one startup
+= entered-twice
 from starlette.routing import Router
 router = Router(lifespan=pool)
 async def life(app):
@@ -1082,6 +1123,7 @@ async def life(app):
 
 ## made-only
 > `pool()`, shop.py:14 makes a context manager, and nothing enters it
+= made-only
 async def life(app):
 -    pool()
 -    yield
@@ -1090,6 +1132,7 @@ async def life(app):
 
 ## cut-off
 > clean-up was cancelled in `life`, shop.py:18, at `await close()`
+= cut-off
 async def life(app):
     async with anyio.create_task_group() as group:
         group.start_soon(anyio.sleep_forever)
@@ -1115,6 +1158,7 @@ async def life(app):
 
 ## left-out, exit 1
 > `await close()` did not run, in `life`, shop.py:19: the exception left
+= left-out
 def flush():
     raise OSError("no disk")
 async def close(): ...
@@ -1130,6 +1174,7 @@ async def life(app):
 ## task-left
 > a task that still runs: `sleep` (poller), made in `life`
 > a task that still runs: `sleep`, made in `life`
+= task-left
 async def life(app):
     poller = asyncio.create_task(asyncio.sleep(100), name="poller")
     task = asyncio.create_task(asyncio.sleep(100))
@@ -1140,6 +1185,7 @@ async def life(app):
 ## task-unawaited
 > a task that was cancelled and still runs: `work`
 > Await it after
+= task-left
 async def work():
     try:
         await asyncio.sleep(100)
@@ -1153,6 +1199,7 @@ async def life(app):
 
 ## unclosed
 > a Client of anyio that is not closed.
+= left-open
 class Client:
     is_closed = False
     def aclose(self):
@@ -1165,6 +1212,7 @@ async def life(app):
 
 ## signal-taken
 > `stop`, shop.py:13 takes SIGTERM from the server
+= signal-taken
 before = signal.getsignal(signal.SIGTERM)
 def stop(*_):
     print("stops")
@@ -1175,6 +1223,7 @@ async def life(app):
 
 ## busy
 > `poll`, shop.py:14 uses
+= busy
 async def poll():
     while True:
 -        await asyncio.sleep(0)

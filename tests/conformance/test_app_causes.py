@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,9 @@ def says_all(report: Report, program: causes.Program) -> None:
     text = one_line(report)
     assert [each for each in program.sentences if each not in text] == [], str(report)
     assert report.status == program.status, str(report)
+    assert [*report.problems] == program.problems, str(report)
+    if program.problems:  # each of them fails, if that is asked for
+        assert replace(report, strict=True).status == (program.status or 1)
 
 
 def is_chinese(report: Report, *english: str) -> bool:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.app import rows
 from lifespec.conformance.app.answers import SendRefused
+from lifespec.conformance.app.course import Course
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Answer, Observation
 from lifespec.conformance.app.target import Job
@@ -54,7 +54,7 @@ def stopped(*lines: Line, **more: Any) -> Observation:
 
 
 def row_says(seen: Observation, label: str, serving: Observation | None = None) -> list[str]:
-    found = rows.rows(seen, serving or seen, seen, 30.0)
+    found = Course(seen, serving, None, 30.0).rows()
     return [Words().say(row.fact) for row in found if row.label == label]
 
 

@@ -89,9 +89,9 @@ def test_a_difference_that_no_specification_forbids_fails_nobody(
 @pytest.mark.parametrize(
     ("middleware", "reason"),
     [
-        ("HTTPSRedirectMiddleware", "the middleware answered it with status 307"),
-        ("lacks_settings", "the middleware raised KeyError: 'app'"),
-        ("drops_requests", "the middleware returned"),
+        ("HTTPSRedirectMiddleware", "it was answered with status 307"),
+        ("lacks_settings", "it raised KeyError: 'app'"),
+        ("drops_requests", "it ended without an answer"),
     ],
 )
 def test_the_state_of_a_request_that_does_not_reach_the_application_is_not_judged(

@@ -162,7 +162,7 @@ WHOLE = report(
     found(Verdict.FAIL, entries=(Entry(0.1, "refused", "lifespan.x", fact("text", text="no")),)),  # type: ignore[arg-type]
     found(Verdict.SKIP, "state-keys-text"),
     found(Verdict.PASS, "message-is-text", phrase="shows", argument="text"),
-    rows=(Row("stops", fact("no", failure=fact("text", text="a\x00b"))),),
+    rows=(Row("stops", fact("no", why=fact("text", text="a\x00b"))),),
     times={"one": 0.25},
 )
 
@@ -171,7 +171,7 @@ def test_json_has_kinds_parts_and_sentences() -> None:
     found_ = json.loads(as_json(WHOLE))
     assert (found_["format"], found_["status"], found_["unchecked"]) == (3, 1, None)
     assert found_["rows"][0]["kind"] == "no"
-    assert found_["rows"][0]["failure"] == {"kind": "text", "text": "a\x00b"}
+    assert found_["rows"][0]["why"] == {"kind": "text", "text": "a\x00b"}
     assert found_["rows"][0]["says"] == "no: a\\x00b"
     assert found_["findings"][0]["sequence"][0]["detail"] == {
         "says": "no",

@@ -32,6 +32,7 @@ SERVER = (  # what the suite does as the server of middleware, unless a case say
 MEANWHILE = ("request /", "stop")  # what it does as client and operator of a server
 COURSE = ("start-and-stop", "request-while-running")  # the first lines of a report are about these
 ALIKE = ("without-state", "without-spec-version", "extra-keys")  # each varies what is sent
+TWICE = "two-loops"  # the case that starts an application a second time
 FIRST = {"application": COURSE[0], "middleware": "through-start-and-stop"}  # played alone
 
 

@@ -33,6 +33,9 @@ def as_json(report: Report) -> str:
         "stops": report.stops,
         "ends": report.ends,
         "rows": [{"label": row.label, **_worded(row.fact)} for row in report.rows],
+        "problems": {
+            name: [_worded(each) for each in facts] for name, facts in report.problems.items()
+        },
         "counts": {verdict: counts[verdict] for verdict in Verdict},
         "rules": [{"id": name, "verdict": each} for name, each in report.verdicts().items()],
         "cases": [{"name": name, "seconds": times.get(name)} for name in names],
@@ -73,9 +76,10 @@ def _finding(each: Finding) -> dict[str, Any]:
 def as_junit(report: Report) -> str:
     """Return the report as JUnit XML, with a test case for each finding.
 
-    A broken MUST is a failure and, if strict, a missed SHOULD and what lifespec does otherwise.
-    All other findings that were not skipped have passed and say what was observed.  What else ends
-    the check with another status than 0 is a test case of its own.
+    A broken MUST is a failure and, if strict, a missed SHOULD, what lifespec does otherwise, and
+    each problem that was found beside the rules.  All other findings that were not skipped, and
+    problems, have passed and say what was observed.  What else ends the check with another status
+    than 0 is a test case of its own.
     """
     from xml.etree import ElementTree as ET  # noqa: PLC0415
 
@@ -88,6 +92,9 @@ def as_junit(report: Report) -> str:
             rule = rules()[each.rule].says(report.spec)
             says = f"{says} {english(fact('requirement-ours', says=rule))}"
         rows.append((each.rule, each.case, "failure" if fails else other, says))
+    for name, facts in report.problems.items():
+        tag = "failure" if report.strict else "system-out"
+        rows.append((name, "found", tag, " ".join(map(english, facts))))
     if report.status and not any(tag == "failure" for _rule, _case, tag, _says in rows):
         why = report.unchecked or report.unjudged
         facts = [why] if why else [row.fact for row in report.rows]

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Self
 
-from lifespec.conformance.cases import COURSE, Role, load, vocabulary
+from lifespec.conformance.cases import COURSE, TWICE, Role, load, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.problem import PROBLEMS, name_of
 from lifespec.testing.trace import sequence
 from lifespec.words import WIDTH, Words, base, columns, sentences, site, wrapped
 
@@ -90,6 +91,15 @@ class Report:
         return replace(self, findings=kept)
 
     @property
+    def problems(self) -> dict[str, list[Fact]]:
+        """What was found beside the rules, by the name of the problem, the worst first."""
+        found: dict[str, list[Fact]] = {name: [] for name in PROBLEMS}
+        for row in self.rows:
+            if name := name_of(row.fact):
+                found[name].append(row.fact)
+        return {name: facts for name, facts in found.items() if facts}
+
+    @property
     def unchecked(self) -> Fact | None:
         """Why the subject could not be checked, or None."""
         seen = any(each.verdict != Verdict.SKIP for each in self.findings)
@@ -131,13 +141,15 @@ class Report:
         0: every MUST was kept, and an application starts and stops, or does not support lifespan.
         1: a MUST was broken, an application does not start as its author meant, does not stop, or
         keeps its process from ending; if `strict`, also a missed SHOULD, what lifespec does
-        otherwise, and missing support.
+        otherwise, missing support, and each of `problems`.
         2: it could not be checked, or it is not known whether a server keeps a MUST.
         """
         if any(each.fails(strict=self.strict) for each in self.findings):
             return 1
         if self.unchecked or self.unjudged:
             return 2
+        if self.strict and self.problems:
+            return 1
         if not self.supported and self.starts is not False:
             return int(self.strict and not self.framework)
         return int(False in (self.starts, self.stops, self.ends))
@@ -196,7 +208,7 @@ def _open(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
 
 def _is_told(each: Finding) -> bool:
     """Tell whether the lines about the start and the stop of an application say it already."""
-    return each.case in COURSE and each.kind in ("course", "course-start")
+    return each.case in (*COURSE, TWICE) and each.kind in ("course", "course-start")
 
 
 def render(
@@ -232,9 +244,8 @@ class _Page:
     def lines(self) -> Iterator[str]:
         """Yield the lines."""
         report, words = self.report, self.words
-        parts = {"subject": report.subject, "title": words.title, "why": report.unjudged or ""}
-        yield self.painted(self.say(f"headline-{_headline(report)}", **parts), BOLD)
-        if report.unchecked and not report.rows:
+        yield self.painted(words.say(_headline(report, words.title)), BOLD)
+        if report.unchecked and report.starts is None:
             yield from wrapped(words.say(report.unchecked), self.width)
         judged = report.role != "server" or not report.unchecked
         yield from self.grid([*self.first_rows(), *(self.rule_rows() if judged else ())])
@@ -271,6 +282,11 @@ class _Page:
                 yield "rules", say(each)
         for group in _open(report.findings):
             yield "open", self.open(group)
+        names = tuple(report.problems)
+        if names and report.strict:
+            yield "problems", say(fact("strict-fails", names=names))
+        elif names and report.ok:  # else the exit status has another reason, and is not 0
+            yield "problems", say(fact("strict-would", names=names))
         if self.verbose and report.pace:
             yield "cases", say(report.pace)
 
@@ -382,24 +398,29 @@ class _Page:
         return f"\x1b[{colour}m{text}\x1b[0m" if self.colours else text
 
 
-def _headline(report: Report) -> str:
+def _headline(report: Report, title: str) -> Fact:
     """Return what the first line says: the worst that was seen."""
-    labels = {row.label for row in report.rows}
     kinds = {row.fact.kind for row in report.rows}
+    whys = {row.fact.parts["why"].kind for row in report.rows if "why" in row.fact.parts}
     lines = {
+        "does-not-always-start": report.starts is False and "no-if" in kinds,
         "does-not-start": report.starts is False and report.supported,
         "without-startup": report.starts is False,
         "unchecked": report.unchecked,
         "unsupported": not report.supported,
-        "fails-early": kinds & {"failed-early", "raised-early", "exited-early"},
+        "fails-early": whys & {"failed-early", "raised-early", "exited-early"},
+        "does-not-always-stop": report.stops is False and "no-if" in kinds,
         "does-not-stop": report.stops is False,
+        "does-not-always-end": report.ends is False and "lingers" not in kinds,
         "does-not-end": report.ends is False,
         "broken": any(each.fails() for each in report.findings),
         "unjudged": report.unjudged,
         "missed": any(each.fails(strict=report.strict) for each in report.findings),
-        "never-ran": "never ran" in labels,
-        "cut-off": any(each.startswith(("cut-off", "left-out")) for each in kinds),
-        "error": labels & {"logged", "failed tasks"},
+        "found": report.problems,
         "kept": True,
     }
-    return next(line for line, fits in lines.items() if fits)
+    line = next(line for line, fits in lines.items() if fits)
+    why = report.unjudged or ""
+    if line == "found":
+        why = Fact(f"found-{next(iter(report.problems))}")
+    return fact(f"headline-{line}", subject=report.subject, title=title, why=why)

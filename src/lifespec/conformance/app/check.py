@@ -4,11 +4,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from lifespec.conformance.app import process, rows
+from lifespec.conformance import cases
+from lifespec.conformance.app import process
 from lifespec.conformance.app.command import Command
 from lifespec.conformance.app.compare import OfMiddleware
+from lifespec.conformance.app.course import Course, printed, second_start
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
+from lifespec.conformance.app.outcome import ENDED, LATE, answers, stops
 from lifespec.conformance.app.plan import SERVING, Plan, planned
 from lifespec.conformance.app.process import Result
 from lifespec.conformance.app.target import Job, NotFound
@@ -20,16 +23,18 @@ from lifespec.conformance.finding import (
     OnPlan,
     OnWait,
     judged,
-    known_rule,
     known_spec,
     skipped,
+    unknown,
 )
 from lifespec.conformance.judge import Judge
 from lifespec.conformance.report import Report
+from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact
+from lifespec.diagnosis.problem import PROBLEMS, name_of
 
 LIMIT = 30.0  # seconds for an answer
-AGAIN = "two-loops"
+AGAIN = cases.TWICE
 
 
 class Hear(NamedTuple):
@@ -63,10 +68,10 @@ def check_app(
     that serves it, such as `["uvicorn", "shop.main:app"]`.  Each case has a process of its
     own, in real time; a named application is imported once.  `spec` names the specification, such
     as `"amgi 2.0"`, or `"amgi"` for the newest version.  `only` names the cases to report on,
-    `ignore` rules to leave out.  `timeout` is how many seconds the import or an answer may take.
-    With `factory` a call of `app` makes the application.  `quick` plays one case only, in which it
-    starts, handles a request and stops; `at_once` is how many cases may be played at a time.
-    Raises Unchecked for an unknown specification, case or rule.
+    `ignore` rules and problems to leave out.  `timeout` is how many seconds the import or an
+    answer may take.  With `factory` a call of `app` makes the application.  `quick` plays one case
+    only, in which it starts, handles a request and stops; `at_once` is how many cases may be played
+    at a time.  Raises Unchecked for an unknown specification, case, rule or problem.
     """
     subject = tuple(app) if isinstance(app, list) else app
     job = Job("application", subject, known_spec(spec), timeout, factory)
@@ -97,6 +102,13 @@ def check_middleware(
     return _check(job, plan, ignore, strict=strict, hear=Hear(on_case, on_wait))
 
 
+def known_name(name: str) -> str:
+    """Return what can be left out: a rule ID, or the name of a problem; raise Unchecked if none."""
+    if name not in rules() and name not in PROBLEMS:
+        raise unknown("name", name, [*rules(), *PROBLEMS], "lifespec cases")
+    return name
+
+
 def _check(
     job: Job,
     plan: Plan,
@@ -105,13 +117,14 @@ def _check(
     strict: bool,
     hear: Hear,
 ) -> Report:
-    ignored = [*map(known_rule, ignore)]
+    ignored = [*map(known_name, ignore)]
     with _host(job) as host:  # which imports the target meanwhile
         report = Report(job.name, job.spec, role=job.role, strict=strict)
         try:
             results, pace = _results(job, plan, host, hear)
         except NotFound as error:
-            return replace(report, subject=host.name, obstacle=error.fact)
+            rows = tuple(printed(error.printed))
+            return replace(report, subject=host.name, obstacle=error.fact, rows=rows)
     first = results[plan.first]
     findings = [
         finding
@@ -126,8 +139,7 @@ def _check(
         pace=pace,
     )
     if job.role == "application":
-        serving, again = (results.get(name, first).seen for name in (SERVING, AGAIN))
-        report = _with_run(report, first.seen, serving, again, job.limit)
+        report = _course(job, plan, results, ignored).concluded(report)
     return report.without(ignored)
 
 
@@ -149,9 +161,11 @@ def _results(
     hear.plan(plan.fact())
     first = next(host.play([plan.first], 1, hear.wait))
     if why := first.seen.blocker:
-        raise NotFound(why)
+        not_found = NotFound(why)
+        not_found.printed = first.seen.printed
+        raise not_found
     if job.role == "application":
-        known = rows.rows(first.seen, first.seen, first.seen, job.limit)
+        known = Course(first.seen, None, None, job.limit).rows()
         hear.first([row for row in known if row.label in ("starts", "stops")])
     results, doubtful = {plan.first: first}, list[str]()
     apply = [case.name for case in plan.cases.values() if not _reason(job, case, first.seen)]
@@ -161,9 +175,9 @@ def _results(
         for name in life.case.split("+"):
             results[name] = life._replace(case=name)
             found = [*_findings(job, plan.cases[name], results, first.seen)]
-            is_alone = name == life.case
-            fails = any(each.fails(strict=True) for each in found)
-            if job.role == "application" and fails and not (is_alone and life.seen.awaited):
+            was_late = name == life.case and life.seen.awaited
+            fails = not was_late and _is_doubtful(name, life.seen, found, job.limit)
+            if job.role == "application" and fails:
                 doubtful.append(name)
             else:
                 hear.case(name, found)
@@ -173,16 +187,28 @@ def _results(
     return results, pace
 
 
+def _is_doubtful(case: str, seen: Observation, found: Collection[Finding], limit: float) -> bool:
+    """Tell whether a case may have gone wrong only because others were played at the same time.
+
+    They may want the same port, or the same file.
+    """
+    if case == SERVING and not stops(seen):
+        return True
+    if case == AGAIN and any(second_start(seen, limit)):
+        return True
+    return any(finding.fails(strict=True) for finding in found)
+
+
 def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
     """Return why a case does not apply to an application that was seen like this, or None."""
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
-    startup, shutdown = rows.answers(seen)
-    if startup.how in (*rows.ENDED, "refused"):
+    startup, shutdown = answers(seen)
+    if startup.how in (*ENDED, "refused"):
         return Fact("unsupported")
     if seen.startup.how != "complete":
         return Fact("does-not-start")
-    hangs = shutdown.how in rows.LATE
+    hangs = shutdown.how in LATE
     events = [each for each in case.script if each.verb == "offer"]
     return Fact("does-not-stop") if hangs and len(events) > 1 else None
 
@@ -200,24 +226,17 @@ def _findings(
     return judged(case, job.spec, judge.outcome, seen.entries, seen.framework)
 
 
-def _with_run(
-    report: Report, seen: Observation, serving: Observation, again: Observation, limit: float
-) -> Report:
-    """Return a report with how the application starts and stops."""
-    sooner = seen.shutdown.how == "complete" or serving.shutdown.when == "serving"
-    if sooner and not rows.stops(serving):  # it failed while it served
-        others = [each for each in serving.facts if each not in serving.known(*rows.ENTERED)]
-        seen = replace(serving, facts=[*others, *seen.known(*rows.ENTERED)])
-    how = rows.answers(seen)[0].how
-    starts, supported = how == "complete", how not in rows.ENDED
-    fails = any(each.fails() for each in report.findings)
-    return replace(
-        report,
-        rows=tuple(rows.rows(seen, serving, again, limit)),
-        starts=starts if supported or seen.received else None,
-        stops=rows.stops(seen) if starts else None,
-        ends=not (rows.stays(seen) or rows.stays(serving)) if starts else None,
-        supported=supported,
-        framework="" if supported or seen.received else seen.framework,
-        obstacle=None if starts or fails or not supported else Fact("does-not-start"),
-    )
+def _course(
+    job: Job, plan: Plan, results: Mapping[str, Result], ignored: Collection[str]
+) -> Course:
+    """Return how the application went, without the problems that are ignored."""
+    seen = {name: _without(result.seen, ignored) for name, result in results.items()}
+    again = None if "second-start" in ignored else seen.get(AGAIN)
+    return Course(seen[plan.first], seen.get(SERVING), again, job.limit)
+
+
+def _without(seen: Observation, ignored: Collection[str]) -> Observation:
+    """Return what was observed without these problems."""
+    kept = [each for each in seen.facts if name_of(each) not in ignored]
+    logged = [] if "logged-error" in ignored else seen.logged
+    return replace(seen, facts=kept, logged=logged)

@@ -138,6 +138,10 @@ class Command(Host):
 
     # ---- until it would serve ----
 
+    def printed(self) -> tuple[str, ...]:
+        """Return nothing: what the command has printed was shown as it came."""
+        return ()
+
     def obstacle(self) -> Fact | None:
         """Wait until the command would serve; return why that cannot be checked, or None."""
         deadline = time.monotonic() + self.job.limit

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lifespec.conformance.app.observation import Observation
+from lifespec.conformance.app.outcome import ANSWERS, ending
 from lifespec.conformance.app.request import TYPES
-from lifespec.conformance.app.rows import ANSWERS, ending
 from lifespec.conformance.cases import Case, Expectation
 from lifespec.conformance.finding import Outcome
-from lifespec.conformance.judge import Judge, NotJudged, breaks, holds, leaves_open, skip
+from lifespec.conformance.judge import Judge, breaks, holds, leaves_open, skip
 from lifespec.conformance.log import Line, Log
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
@@ -94,8 +94,9 @@ class OfMiddleware(Judge):
     def same_request(self) -> Outcome:
         """Compare the state of each request with the values of the lifespan's state."""
         if not self.requests:
-            replies = [each.why for each in self.seen.log.of("replied") if each.why]
-            raise NotJudged(replies[-1] if replies else Fact("request-not-made"))
+            if self.seen.reply:
+                skip("request-unreached", reply=self.seen.reply)
+            skip("request-not-made")
         for each in self.requests:
             if not each.state_id:
                 return breaks("app-request-without-state")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from lifespec.conformance.app.observation import Observation
-from lifespec.conformance.app.rows import ANSWERS, ENDED, answers, ending, run
+from lifespec.conformance.app.outcome import ANSWERS, ENDED, answers, ending, run
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.finding import How, Outcome
 from lifespec.conformance.judge import Judge, breaks, skip

@@ -1,5 +1,6 @@
 """What was observed of an application in a case: its log, and what was there at its end."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -85,6 +86,10 @@ class Observation:
     on_trio: bool = False
     answerer: Fact | None = None  # the author's line that answered startup
     complete: bool = False
+    reply: Fact | None = None  # what came of the request
+    before: "Observation | None" = None  # what was seen in the event loop before this one
+    routes: tuple[str, ...] = ()  # the paths of its routes at the end, if it has a list of these
+    printed: tuple[str, ...] = ()  # the last lines of its output
 
     @property
     def errors(self) -> list[Error]:
@@ -157,6 +162,14 @@ class Observation:
             self.startup = Answer(how, "scope" if on_scope else "startup")
         elif self.startup.how == "complete" and not self.shutdown.how:
             self.shutdown = Answer(how, "shutdown" if stopping else "serving")
+
+    @property
+    def doubled(self) -> list[str]:
+        """The paths that each start adds to its routes, so that the first of them answers."""
+        if self.before is None:
+            return []
+        first, second = Counter(self.before.routes), Counter(self.routes)
+        return [path for path in second if 0 < first[path] < second[path]]
 
     @property
     def entries(self) -> tuple[Entry, ...]:

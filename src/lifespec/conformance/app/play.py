@@ -7,6 +7,7 @@ unknown event and for one that changes no state; nothing else is raised into the
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from itertools import groupby, islice
@@ -32,7 +33,9 @@ from lifespec.words import cut, short_repr
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
+PATIENCE = 5.0  # for the answer to a request that was answered before
 BLOCKS_END = 5.0  # seconds that it may block the event loop then: what is left behind is seen later
+ROUTES = 10_000  # of so many the paths are looked at
 FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # it has no answer to give
 
 
@@ -57,7 +60,9 @@ def play(
         if call.seen.awaited:
             break
         call.loop.sweep()
+        before = call.seen
         call = Call(app, loop(), spec, limit, watch)
+        call.seen.before = before
         call.run(script)
     return call
 
@@ -91,7 +96,6 @@ class Call(Answers):
             self.seen.log = log
         self.inbox: list[dict[str, Any]] = []
         self.changed: Any = loop.event()
-        self.handlers = leftovers.handlers()
 
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
@@ -133,6 +137,7 @@ class Call(Answers):
         keys = (key for key in self.live or () if not isinstance(key, str))
         seen.facts += [fact("key-at-end", key=short_repr(key)) for key in islice(keys, 1)]
         seen.idle = self.idle
+        seen.routes = _routes(self.app)
         for phase in ("startup", "shutdown"):
             begin, end = seen.span(phase)
             at, blocks = busy.most(self.spending.spent, begin, end)
@@ -159,6 +164,7 @@ class Call(Answers):
         """Call the application in a task of its own."""
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
+        self.handlers = leftovers.handlers()  # in its event loop: trio has one for SIGINT
         self.note("called", self.scope["type"], **self.as_data())
         self.cancel_task = self.loop.start(self.called)
         return True
@@ -254,9 +260,21 @@ class Call(Answers):
         request = Request(scope_of_request(self.spec, self.live), self.loop.sleep, note)
         note("called", request.scope["type"])
         self.loop.start(lambda: request.make(self.app, done))
-        await self.loop.wait(done, min(self.limit, GRACE))
+        await self.loop.wait(done, self._patience())
+        self.seen.reply = request.reply
         note("replied", why=request.reply)
         return True
+
+    def _patience(self) -> float:
+        """Return how many seconds a request may take.
+
+        It has more where one was answered before: this machine may be busy, and what is told of a
+        second start has to come from the application.
+        """
+        before = self.seen.before
+        if before and before.reply and before.reply.kind != "replied-not":
+            return min(self.limit, PATIENCE)
+        return min(self.limit, GRACE)
 
     async def until(self, reached: Callable[["Call"], bool], limit: float) -> bool:
         """Wait until a condition is true or the time is over; return whether it is true."""
@@ -355,6 +373,15 @@ class Call(Answers):
         """Wake all that wait for a change."""
         self.changed.set()
         self.changed = self.loop.event()
+
+
+def _routes(app: object) -> tuple[str, ...]:
+    """Return the paths of the routes that an application has in a list, as those of Starlette."""
+    with suppress(Exception):  # what it has by this name is its own
+        routes: Any = getattr(app, "routes", ())
+        if isinstance(routes, list) and len(routes) <= ROUTES:
+            return tuple(route.path for route in routes if isinstance(route.path, str))
+    return ()
 
 
 _STEPS: Mapping[str, Callable[[Call, Action], Awaitable[bool]]] = {

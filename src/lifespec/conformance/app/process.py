@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, Self
 from lifespec.conformance import cases
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.observation import Observation, Watch
+from lifespec.conformance.app.output import Output, redirect
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
@@ -82,10 +83,11 @@ class Host:
 
     def __init__(self, job: Job) -> None:
         self.job, self.name, self.stack = job, job.name, _stack_file()
+        self.import_output = Output()
         self.process, ours = interpreter()
         self.connection = Connection(ours.detach())
         with contextlib.suppress(ConnectionError):  # it has ended
-            self.connection.send((job, sys.path, self.stack.name))
+            self.connection.send((job, sys.path, self.stack.name, self.import_output.name))
         self.found = False
 
     def __enter__(self) -> Self:
@@ -98,6 +100,11 @@ class Host:
         kill_session(self.process.pid)
         self.process.wait()
         self.stack.close()
+        self.import_output.close()
+
+    def printed(self) -> tuple[str, ...]:
+        """Return the last lines that the import has printed."""
+        return self.import_output.last_lines()
 
     def obstacle(self) -> Fact | None:
         """Wait for the import; return why the target cannot be had, or None."""
@@ -113,7 +120,9 @@ class Host:
     def find(self) -> None:
         """Wait until the target is there; raise NotFound if it cannot be had."""
         if not self.found and (why := self.obstacle()):
-            raise NotFound(why)
+            not_found = NotFound(why)
+            not_found.printed = self.printed()
+            raise not_found
         self.found = True
 
     def play(
@@ -143,7 +152,8 @@ def main(number: int) -> None:
     """Be the host: find the target, and play cases until the connection is closed."""
     connection = Connection(number)
     os.set_inheritable(number, False)  # noqa: FBT003
-    job, sys.path[:], stack = connection.recv()
+    job, sys.path[:], stack, output = connection.recv()
+    redirect(output)
     sys.path.insert(0, "")
     before, why = _open_files(), None
     cases.load()  # the processes that are forked have them
@@ -213,10 +223,12 @@ class _Process:
     """The process of a case, as seen from the one that has started it."""
 
     def __init__(self, job: Job, name: str, method: str) -> None:
-        self.name, self.seen, self.stack = name, Observation(), _stack_file()
+        self.name, self.seen = name, Observation()
+        self.stack, self.output = _stack_file(), Output()
         context: Any = multiprocessing.get_context(method)
         self.pipe, other_end = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(job, name, other_end, self.stack.name))
+        given_to_it = (job, name, other_end, self.stack.name, self.output.name)
+        self.process = context.Process(target=_work, args=given_to_it)
         self.began = time.monotonic()
         self.deadline = self.began + job.limit * 3 + SPARE
         # what the process shares with this one is not touched by its garbage collections, which
@@ -233,6 +245,7 @@ class _Process:
     def is_over(self) -> bool:
         """Take in what there is to read; return whether the process is over, or late."""
         over = self.process.exitcode is not None
+        self.output.limit()
         with contextlib.suppress(EOFError, ConnectionError):
             while not self.seen.complete and self.pipe.poll():
                 self.seen = self.pipe.recv()
@@ -250,6 +263,7 @@ class _Process:
         else:
             self.seconds = time.monotonic() - self.began
             self._interrupted(code)
+        self.seen.printed = self.output.last_lines()
         self.end()
         return Result(self.name, self.seen, self.seconds)
 
@@ -275,6 +289,7 @@ class _Process:
         self.process.join()
         self.pipe.close()
         self.stack.close()
+        self.output.close()
 
 
 def _status(code: int) -> Fact | str:
@@ -300,19 +315,22 @@ def _watched(stack: str) -> Iterator[Callable[[float], None]]:
 # ---- in the process of a case ------------------------------------------------------------------
 
 
-def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
+def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> None:
     """Play a case, and send what was seen whenever there is more."""
     with contextlib.suppress(PermissionError):
         os.setsid()
-    with Path(os.devnull).open("w") as nowhere:  # the report is not to be mixed with its output
-        os.dup2(nowhere.fileno(), 1)
-        os.dup2(nowhere.fileno(), 2)
+    redirect(output)  # the report is not to be mixed with it
     case = cases.named(name)
     os.register_at_fork(after_in_child=pipe.close)  # the application may fork this process
 
+    sending = threading.Lock()
+
     def publish(seen: Observation) -> None:
+        if not sending.acquire(timeout=ENDING):  # a handler of a signal ends the process meanwhile
+            return
         with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
             pipe.send(seen)
+        sending.release()
 
     with _watched(stack) as arm:
         arm(job.limit)
@@ -322,7 +340,9 @@ def _work(job: Job, name: str, pipe: Connection, stack: str) -> None:
             seen = Observation(blocker=error.fact)
     seen.complete = True
     publish(seen)
-    threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001  multiprocessing would first join its children
+    with contextlib.suppress(RuntimeError):  # forked in a thread of a pool, which it would join
+        # else multiprocessing would first join the children of the application
+        threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 def _play(job: Job, case: Case, watch: Watch) -> Observation:

@@ -42,7 +42,7 @@ def _message(spec: str) -> dict[str, Any]:
 class Request:
     """One request; `note` writes a line, and `reply` is what came of it so far."""
 
-    reply = Fact("request-returned")
+    reply = Fact("replied-not")
 
     def __init__(
         self,
@@ -59,9 +59,11 @@ class Request:
             await app(self.scope, self.receive, self.send)
         except Exception as error:
             found = described(error)
-            self.reply = fact("request-raised", error=found.fact())
+            self.reply = fact("replied-raised", error=found.fact())
             self.note("raised", "", found.text, error=found.type)
         else:
+            if self.reply.kind == "replied-not":
+                self.reply = Fact("replied-nothing")
             self.note("returned")
         finally:
             done.set()
@@ -77,5 +79,8 @@ class Request:
         """Take the beginning of an answer."""
         if event["type"] != "http.response.body":
             status = str(event.get("status", ""))
-            self.reply = fact("request-answered", status=status)
+            if status:
+                self.reply = fact("replied-status", status=status)
+            else:
+                self.reply = fact("replied-event", event=event["type"])
             self.note("sent", event["type"], status)

@@ -19,7 +19,12 @@ _MISSING = object()
 
 
 class NotFound(Told):
-    """There is no application or middleware to check; `fact` says why."""
+    """There is no application or middleware to check; `fact` says why.
+
+    `printed` are the last lines that its import has printed.
+    """
+
+    printed: tuple[str, ...] = ()
 
 
 class Job(NamedTuple):

@@ -1,0 +1,145 @@
+"""How an application went in one case, as facts: how it started, how it stopped, how it ended."""
+
+from collections.abc import Mapping
+
+from lifespec.conformance.app.answers import REFUSED
+from lifespec.conformance.app.observation import LONG, Answer, Observation
+from lifespec.diagnosis.fact import Fact, fact
+
+ANSWERS = ("complete", "failed")
+RETURNED_EARLY = Answer("returned", "serving")
+ENDED = ("raised", "returned")  # instead of an answer
+LATE = ("silent", "hung")
+# kinds of facts: why it does not start or stop.  One that is not here was late.
+_WHY: Mapping[Answer, str] = {
+    Answer("failed", "startup"): "failure",
+    Answer("failed", "serving"): "failed-early",
+    Answer("failed", "shutdown"): "failure",
+    Answer("raised", "startup"): "raised-late",
+    Answer("raised", "serving"): "raised-early",
+    Answer("raised", "shutdown"): "raised-at-shutdown",
+    Answer("returned", "startup"): "returned-late",
+    Answer("returned", "shutdown"): "returned-at-shutdown",
+    Answer("refused", "startup"): "refused",
+    Answer("refused", "shutdown"): "refused",
+    Answer("exited", "startup"): "exited-at-startup",
+    Answer("exited", "serving"): "exited-early",
+    Answer("exited", "shutdown"): "exited-at-shutdown",
+}
+
+
+def answers(seen: Observation) -> tuple[Answer, Answer]:
+    """Return how an application answers startup, and how it answers shutdown."""
+    caught = any(error.of(REFUSED) for error in seen.errors)
+    if seen.refused and (caught or seen.startup.how in ENDED):
+        if seen.startup.how in (*ENDED, "failed"):
+            return Answer("refused", "startup"), Answer()
+        if seen.shutdown.how != "complete":
+            return seen.startup, Answer("refused", "shutdown")
+    return seen.startup, seen.shutdown
+
+
+def starts(seen: Observation) -> bool:
+    """Tell whether it completes startup in time."""
+    return answers(seen)[0].how == "complete"
+
+
+def stops(seen: Observation) -> bool:
+    """Tell whether it stops in time and without a failure, or had returned before."""
+    return answers(seen)[1] in (Answer("complete", "shutdown"), RETURNED_EARLY)
+
+
+def stays(seen: Observation) -> bool:
+    """Tell whether something that is left behind keeps the process from ending."""
+    return seen.process_stays and bool(seen.known("thread-", "process-"))
+
+
+def run(seen: Observation, limit: float) -> Fact:
+    """Return how a lifespan went."""
+    start = answer(seen, "startup", limit)
+    if seen.startup.how != "complete":
+        return fact("course-start", starts=start)
+    return fact("course", starts=start, stops=answer(seen, "shutdown", limit))
+
+
+def answer(seen: Observation, phase: str, limit: float) -> Fact:
+    """Return how it starts or stops."""
+    startup, shutdown = answers(seen)
+    given = startup if phase == "startup" else shutdown
+    if given.how == "complete":
+        return _yes(seen, phase)
+    if given.when == "scope":
+        if given.how == "raised":
+            return fact("raised-on-scope", error=_error(seen))
+        return Fact("returned-on-scope")
+    if given == RETURNED_EARLY:
+        return Fact("returned-early")
+    return fact("no", why=_why(seen, given, limit))
+
+
+def ending(seen: Observation) -> Fact:
+    """Return how the call ended."""
+    if seen.ended in ("raised", "exited"):
+        return fact("it-raised", error=_error(seen))
+    kinds = {"returned": "it-returned", "cancelled": "it-was-cancelled"}
+    return Fact(kinds.get(seen.ended, "it-did-not-end"))
+
+
+def _yes(seen: Observation, phase: str) -> Fact:
+    if phase == "startup" and seen.on_trio:
+        return Fact("yes-on-trio")
+    if phase in seen.spent:
+        return seen.spent[phase]
+    begin, end = seen.span(phase)
+    if end - begin < LONG:
+        return Fact("yes")
+    return fact("yes-in", seconds=f"{end - begin:.1f}")
+
+
+def _why(seen: Observation, given: Answer, limit: float) -> Fact:
+    kind = _WHY.get(given)
+    if kind is None:
+        return _overdue(seen, limit)
+    if kind == "failure":
+        return _failure(seen)
+    parts: dict[str, Fact | str | None] = {}  # none if it returned
+    match given.how:
+        case "failed":
+            parts = {"failure": _failure(seen)}
+        case "raised":
+            parts = {"error": _error(seen)}
+        case "exited":
+            parts = {"exit": seen.exited or _error(seen)}
+        case "refused":
+            parts = {"refusal": seen.refused}
+    return Fact(kind, parts)
+
+
+def _error(seen: Observation) -> Fact:
+    if seen.error:
+        return seen.error.fact()
+    return Fact("no-error")
+
+
+def _failure(seen: Observation) -> Fact:
+    """Return why it sent `failed`: the author's exception rather than the text that was sent."""
+    lines = seen.message.strip().splitlines()
+    line = lines[-1].strip() if lines else ""
+    error = seen.caught
+    if error is None and seen.ended == "raised":
+        error = seen.error
+    if error is None:
+        return fact("text", text=line) if line else Fact("no-message")
+    texts = "\n".join(cause.text for cause in error.chain)
+    says_it = line in texts or error.text in seen.message or error.type in line
+    if not line or says_it:
+        return error.fact()
+    return fact("message-and-error", text=line, error=error.fact())
+
+
+def _overdue(seen: Observation, limit: float) -> Fact:
+    """Return what it was doing when its time was over, and where."""
+    place = seen.stack[-1] if seen.stack else None
+    doing = Fact(f"doing-{seen.activity}").at(place, "doing-at")
+    kind = "serving-blocked" if seen.awaited == "serving" else "overdue"
+    return fact(kind, limit=limit, doing=doing)
