@@ -146,3 +146,86 @@ def test_what_was_installed_beside_the_authors_code_is_a_librarys(
     own = [stacks.is_own(str(tmp_path / each)) for each in ("pool/core.py", "one.py", "shop.py")]
     assert own == [False, False, True]
     assert stacks.is_own("/no/folder/shop.py")
+
+
+# ---- the line of an exception ------------------------------------------------------------------
+
+
+def raises() -> None:
+    raise OSError("no disk")  # line: raised
+
+
+def raises_again() -> None:
+    try:
+        raises()
+    except OSError as error:
+        log = str(error)
+        raise error.with_traceback(error.__traceback__) from None if log else error
+
+
+async def fails() -> None:
+    raise OSError("no disk")  # line: in a group
+
+
+async def fails_in_a_group() -> None:
+    async with asyncio.TaskGroup() as group:
+        group.create_task(fails())
+
+
+async def raises_from_its_own_group() -> None:
+    try:
+        await fails_in_a_group()
+    except ExceptionGroup as group:
+        raise group.exceptions[0]  # noqa: B904  the group is the context of its own exception
+
+
+async def raises_after() -> None:
+    try:
+        raises()
+    except OSError:
+        exec("raise ValueError('of a library')")  # noqa: S102  # line: raised after
+
+
+async def for_ever() -> None:
+    await asyncio.Event().wait()  # line: not here, where it was cancelled
+
+
+async def awaits_a_cancelled_task() -> None:
+    task = asyncio.create_task(for_ever())
+    await asyncio.sleep(0)
+    task.cancel()
+    await task  # line: awaited
+
+
+async def is_cancelled() -> None:
+    task = asyncio.current_task()
+    assert task
+    task.cancel()
+    await asyncio.sleep(1)  # line: cancelled
+
+
+@pytest.mark.parametrize(
+    ("fails", "marker"),
+    [
+        (raises, "raised"),
+        (raises_again, "raised"),
+        (fails_in_a_group, "in a group"),
+        (raises_from_its_own_group, "in a group"),
+        (raises_after, "raised after"),
+        (awaits_a_cancelled_task, "awaited"),
+        (is_cancelled, "cancelled"),
+    ],
+)
+def test_the_line_of_an_exception_is_the_authors_where_it_came_from(
+    fails: Callable[[], Any], marker: str
+) -> None:
+    try:
+        outcome = fails()
+        if inspect.isawaitable(outcome):
+            asyncio.run(outcome)  # type: ignore[arg-type]
+    except BaseException as error:
+        found = author.described(error)
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    [expected] = [n for n, text in enumerate(lines, 1) if text.endswith(f"  # line: {marker}")]
+    assert found.place is not None
+    assert (found.place.line, Path(found.place.file).name) == (expected, FILE)

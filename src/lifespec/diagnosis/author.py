@@ -11,7 +11,8 @@ from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
 from lifespec.diagnosis import stacks
-from lifespec.diagnosis.fact import Error, Place
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.guard import Failure
 from lifespec.diagnosis.stacks import (
     Line,
     chain,
@@ -24,6 +25,7 @@ from lifespec.diagnosis.stacks import (
     raised,
     serve,
     text_of,
+    trace_of,
 )
 from lifespec.diagnosis.whose import learn
 
@@ -49,8 +51,15 @@ def own_package(name: str) -> None:
 
 def own_modules() -> list[tuple[ModuleType, Path]]:
     """Return the author's modules that are imported, each with its file."""
-    found = [(each, getattr(each, "__file__", None)) for each in [*sys.modules.values()]]
-    return [(module, Path(file)) for module, file in found if file and is_own(file)]
+    found = []
+    for module in [*sys.modules.values()]:
+        if not issubclass(type(module), ModuleType):  # anything may stand there
+            continue
+        # as it is in the module: a lazy one would import what it stands for
+        file = ModuleType.__getattribute__(module, "__dict__").get("__file__")
+        if type(file) is str and is_own(file):
+            found.append((module, Path(file)))
+    return found
 
 
 def library(module: str) -> str:
@@ -123,10 +132,20 @@ def described(error: BaseException) -> Error:
     """Return an exception as data."""
     errors = [*chain(error)]
     for each in errors:
-        learn([frame for frame, _number in traceback.walk_tb(each.__traceback__)])
+        learn([frame for frame, _number in traceback.walk_tb(trace_of(each))])
     found = (place(filter(None, [origin(each)])) for each in errors)
     first = errors[0]
     text = " ".join(text_of(first).split())
     files = [each.file for each in of_error(first)]
     at, file = next(filter(None, found), None), files[-1] if files else ""
     return Error(type(first).__name__, text, at, tuple(map(raised, errors)), file)
+
+
+def own_failures(failures: Iterable[Failure]) -> list[Fact]:
+    """Return what went wrong in lifespec itself, as facts that ask for a report."""
+    found = []
+    for failure in failures:
+        at = Place.at(failure.function, failure.file, failure.line)
+        error = Error(failure.type, " ".join(failure.text.split()), None)
+        found.append(fact("own-failure", error=error.fact(), place=at.fact()))
+    return found

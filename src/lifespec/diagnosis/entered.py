@@ -18,6 +18,7 @@ from lifespec.diagnosis import given, guard
 from lifespec.diagnosis.author import library, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.given import FRAMEWORKS, Given, Registered, held
+from lifespec.diagnosis.opened import Made
 from lifespec.diagnosis.stacks import is_ours, is_own, line, short
 
 _MANAGER = contextlib._GeneratorContextManager  # noqa: SLF001
@@ -76,6 +77,7 @@ class Ran:
             id(each) for each in (MAKE, ENTER, ENTER_PLAIN)
         }  # and what takes a lifespan
         self.given: list[Given] = []
+        self.opened = Made()
         self.made: dict[int, tuple[weakref.ref[Any], Place]] = {}  # and not entered, by their IDs
         self.gone: list[tuple[weakref.ref[Any], Place]] = []
 
@@ -84,7 +86,7 @@ class Ran:
         code = frame.f_code
         if event == "call" and code not in self.codes and _runs(frame):
             self.codes.add(code)
-            if given.parameters(code):
+            if given.parameters(code) or (code.co_name == "__init__" and self.opened.note(frame)):
                 self.watched.add(id(code))
         if code is ENTER:
             self.enter(frame, event, value)
@@ -93,6 +95,8 @@ class Ran:
         elif event == "call" and code is ENTER_PLAIN:
             self.entered(frame.f_locals["self"])
         elif event == "call" and id(code) in self.watched:
+            if code.co_name == "__init__":
+                self.opened.note(frame)
             self.given += given.note(frame)
 
     def make(self, frame: FrameType) -> None:

@@ -268,7 +268,10 @@ def remember(get: Callable[[], object]) -> None:
     """
     with noting():
         subject = get()
-    _known[:] = [(subject, *find(subject))]
+    found: tuple[list[Registered], list[Router]] = ([], [])
+    with guard.keeping():
+        found = find(subject)
+    _known[:] = [(subject, *found)]
     noted.clear()
 
 
@@ -309,14 +312,15 @@ def _names(modules: Iterable[ModuleType]) -> dict[int, str]:
 
 def held(roots: Iterable[object]) -> dict[int, object]:
     """Return objects and what they refer to by their IDs, but not through modules and classes."""
-    modules = [each for each in [*sys.modules.values()] if isinstance(each, ModuleType)]
+    # `isinstance` would ask the objects, which may say anything, or raise
+    modules = [each for each in [*sys.modules.values()] if issubclass(type(each), ModuleType)]
     found: dict[int, object] = {id(vars(each)): None for each in modules}
     queue = deque(roots)
     while queue and len(found) < OBJECTS:
         each = queue.popleft()
-        if id(each) not in found and not isinstance(each, (ModuleType, type)):
+        if id(each) not in found and not issubclass(type(each), (ModuleType, type)):
             found[id(each)] = each
-            queue += gc.get_referents(each)
+            queue += gc.get_referents(each)[:OBJECTS]
     return found
 
 

@@ -11,9 +11,10 @@ from collections import namedtuple
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
 
+    Seen = TypeVar("Seen")
     Observer = TypeVar("Observer", bound=Callable[..., None])
 
 _MOST = 20  # failures that are kept: one that comes back in each look says the same
@@ -54,6 +55,13 @@ def guarded(observer: Observer) -> Observer:
     return keeps  # type: ignore[return-value]
 
 
+def listed(observer: Callable[..., Iterable[Seen]], *arguments: Any) -> list[Seen]:
+    """Return what an observer finds, as a list; an empty one if it fails."""
+    with keeping():
+        return list(observer(*arguments))
+    return []
+
+
 def keep(error: BaseException) -> None:
     """Keep a failure of lifespec, once for each line."""
     file, line, function = _met_at(error)
@@ -73,7 +81,8 @@ def take() -> list[Failure]:
 def _met_at(error: BaseException) -> tuple[str, int, str]:
     """Return the innermost line of lifespec: what it calls there may be the application's."""
     met_at = ("", 0, "")
-    trace = error.__traceback__
+    traceback: Any = BaseException.__traceback__  # whatever the class of the error says
+    trace = traceback.__get__(error)
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename.startswith(_OURS) and code.co_filename != __file__:

@@ -4,26 +4,28 @@ Looking never waits: `alive` does that.  What ends by itself has a moment for it
 """
 
 import asyncio
-import gc
 import signal
 import subprocess
 import sys
 import threading
 import time
+from _signal import getsignal  # type: ignore[import-not-found]  # `signal` compares handlers
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
+from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from lifespec.diagnosis.alive import children, holds
 from lifespec.diagnosis.author import caller, described, library, place
 from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.guard import keeping
 from lifespec.diagnosis.stacks import is_ours, is_own, line, short
 
 ENDING = 0.5  # seconds that threads and processes have to end
+OF_A_POOL = 2.0  # and threads of a pool
 POLL = 0.05
-_CLOSED = (("closed", "__del__"), ("is_closed", "aclose"))  # says it, and what complains or closes
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a server
 _STARTS: tuple[tuple[Any, str], ...] = (
     (threading.Thread, "start"), (BaseProcess, "start"), (subprocess.Popen, "__init__"),
@@ -50,17 +52,25 @@ class Tasks:
     ) -> asyncio.Task[Any]:
         """Make a task."""
         task = asyncio.Task(coroutine, loop=loop, **options)
-        code = getattr(coroutine, "cr_code", None)
-        if not (code and is_ours(code.co_filename)):
-            self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
+        with keeping():
+            code = getattr(coroutine, "cr_code", None)
+            if not (code and is_ours(code.co_filename)):
+                self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
         return task
 
     def failed(self, kind: str) -> list[Fact]:
         """Return the tasks whose exceptions were never retrieved, as facts of this kind."""
-        done = [x for x in [*self.made] if x.done() and not x.cancelled() and self.belongs(x)]
-        lost = [each for each in done if getattr(each, "_log_traceback", True)]
-        found = [(task_name(each, self.made[each]), each.exception()) for each in lost]
-        return [fact(kind, task=x, error=described(error).fact()) for x, error in found if error]
+        found = []
+        for task, where in [*self.made.items()]:
+            if not task.done() or task.cancelled() or not self.belongs(task):
+                continue
+            if not getattr(task, "_log_traceback", True):  # somebody has asked for it
+                continue
+            error = task.exception()
+            if error is not None:
+                name = task_name(task, where)
+                found.append(fact(kind, task=name, error=described(error).fact()))
+        return found
 
     async def left(self) -> list[Fact]:
         """Return the tasks of this loop that still run, sorted.
@@ -70,11 +80,13 @@ class Tasks:
         running = asyncio.all_tasks()
         for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
             await asyncio.sleep(0)
-        left = [each for each in running if not each.done() and self.belongs(each)]
-        kinds = ["task-unawaited" if each.cancelling() else "task-left" for each in left]
-        names = [task_name(each, self.made.get(each)) for each in left]
-        found = zip(kinds, names, strict=True)
-        return sorted((fact(kind, name=name) for kind, name in found), key=str)
+        found = []
+        for task in running:
+            if task.done() or not self.belongs(task):
+                continue
+            kind = "task-unawaited" if task.cancelling() else "task-left"
+            found.append(fact(kind, name=task_name(task, self.made.get(task))))
+        return sorted(found, key=str)
 
 
 def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
@@ -107,12 +119,17 @@ def noting_starts(belongs: Callable[[], bool] = lambda: True) -> Iterator[None]:
 
 def _noted(start: Callable[..., None], belongs: Callable[[], bool]) -> Callable[..., None]:
     def noted(started: Any, *args: Any, **options: Any) -> None:
-        where = caller(sys._getframe(1)) if belongs() else None  # noqa: SLF001
-        if where and isinstance(started, threading.Thread):
-            _starters[started] = where
+        where = None
+        with keeping():
+            where = caller(sys._getframe(1)) if belongs() else None  # noqa: SLF001
+        is_thread = issubclass(type(started), threading.Thread)
+        with keeping():
+            if where and is_thread:
+                _starters[started] = where
         start(started, *args, **options)
-        if where and not isinstance(started, threading.Thread):
-            _started[started.pid] = where
+        with keeping():
+            if where and not is_thread:
+                _started[started.pid] = where
 
     return noted
 
@@ -142,24 +159,42 @@ def _named(kind: str, name: str, where: Place | None, **more: str) -> Fact | str
 def threads(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the threads that started meanwhile and that the process has to wait for at its end."""
     found = [each for each in threading.enumerate() if each not in before and holds(each)]
-    return [fact("thread-left", name=_thread_name(x)) for x in _unended(found) if holds(x)]
+    left = _unended(found, lambda thread: thread.is_alive() and holds(thread))
+    return [fact("thread-left", name=_thread_name(each)) for each in left]
 
 
 def daemons(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the daemon threads of the author's functions that started meanwhile and do not end."""
-    found = [each for each in threading.enumerate() if each.daemon and each not in before]
-    targets = [getattr(each, "_target", None) or type(each).run for each in found]
-    codes = [getattr(each, "__code__", None) for each in targets]
-    own = [x for x, code in zip(found, codes, strict=True) if code and is_own(code.co_filename)]
-    return [fact("daemon-left", name=_thread_name(each)) for each in _unended(own)]
+    own = []
+    for thread in threading.enumerate():
+        target = getattr(thread, "_target", None) or type(thread).run
+        code = getattr(target, "__code__", None)
+        if thread.daemon and thread not in before and code and is_own(code.co_filename):
+            own.append(thread)
+    left = _unended(own, threading.Thread.is_alive)
+    return [fact("daemon-left", name=_thread_name(each)) for each in left]
 
 
-def _unended(found: Sequence[threading.Thread]) -> list[threading.Thread]:
-    """Return those of threads that do not end; they have one time for all."""
-    end = time.monotonic() + ENDING
-    for each in found:
-        each.join(max(end - time.monotonic(), 0))
-    return [each for each in found if each.is_alive()]
+def _unended(
+    found: Sequence[threading.Thread], runs: Callable[[threading.Thread], bool]
+) -> list[threading.Thread]:
+    """Return those of threads that go on; they have one time for all.
+
+    Those of a pool have more: most of them end with the call that they have begun.
+    """
+    begin = time.monotonic()
+    while found := [each for each in found if runs(each)]:
+        passed = time.monotonic() - begin
+        if passed > (OF_A_POOL if any(map(_is_of_pool, found)) else ENDING):
+            break
+        time.sleep(POLL)
+    return [*found]
+
+
+def _is_of_pool(thread: threading.Thread) -> bool:
+    target = getattr(thread, "_target", None) or type(thread).run
+    module = str(getattr(target, "__module__", ""))
+    return module in ("concurrent.futures.thread", "anyio._backends._asyncio")
 
 
 def processes(pid: int, belongs: Callable[[int], bool] = bool) -> list[Fact]:
@@ -174,49 +209,46 @@ def processes(pid: int, belongs: Callable[[int], bool] = bool) -> list[Fact]:
     return [fact("process-left", name=name) for name in names]
 
 
-def unclosed() -> list[Fact]:
-    """Return the objects of libraries that are open and that one has to close.
-
-    Those that were frozen before a process was forked are left out: the collector has none of them.
-    """
-    known: dict[type, tuple[str, str]] = {}
-    found: list[Fact] = []
-    for each in gc.get_objects():
-        kind = type(each)
-        if kind not in known:
-            names = [
-                name for name, method in _CLOSED if hasattr(kind, name) and hasattr(kind, method)
-            ]
-            known[kind] = (library(str(kind.__module__)), names[0]) if names else ("", "")
-        package, name = known[kind]
-        with suppress(Exception):  # a property is code of its library
-            if package and getattr(each, name) is False:
-                found.append(fact("unclosed", name=kind.__name__, package=package))
-    return sorted(dict.fromkeys(found), key=str)
-
-
 # ---- signals -----------------------------------------------------------------------------------
 
 
 def handlers() -> dict[signal.Signals, Any]:
     """Return the handlers of the signals that end a server."""
-    return {each: signal.getsignal(each) for each in SIGNALS}
+    return {number: getsignal(number) for number in SIGNALS}
 
 
 def taken(before: Mapping[signal.Signals, Any]) -> list[Fact]:
     """Return the handlers that have come in the place of those before."""
     now = handlers()
-    return [
-        fact("signal-taken", signal=each.name, handler=_handler(now[each]))
-        for each in before
-        if now[each] != before[each]
-    ]
+    found = []
+    for number, handler in now.items():
+        # a method of an object is another one each time; other objects may not like to be compared
+        is_same = handler is before[number] or (
+            type(handler) is MethodType and handler == before[number]
+        )
+        if not is_same:
+            found.append(fact("signal-taken", signal=number.name, handler=_handler(handler)))
+    return found
 
 
 def _handler(handler: Any) -> Fact | str:
     """Return the name of a handler of a signal, and where it is if it is the author's."""
-    code, name = getattr(handler, "__code__", None), getattr(handler, "__qualname__", repr(handler))
-    name = "loop.add_signal_handler" if name == "_sighandler_noop" else name  # asyncio's
-    if code is None or not is_own(code.co_filename):
+    if type(handler) is int:
+        return f"`signal.{signal.Handlers(handler).name}`"
+    if type(handler) not in (FunctionType, MethodType):
+        return f"`{_shown(handler)}`"
+    code, name = handler.__code__, handler.__qualname__
+    if name == "_sighandler_noop":  # asyncio's
+        name = "loop.add_signal_handler"
+    if not is_own(code.co_filename):
         return f"`{name}`"
     return Place.at(short(name), code.co_filename, code.co_firstlineno).fact()
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # of a class of the application
+        return object.__repr__(value)

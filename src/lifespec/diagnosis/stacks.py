@@ -5,6 +5,7 @@ Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import gc
 import os
@@ -35,6 +36,9 @@ _MOST_ERRORS = 200  # exceptions of one
 
 _CAUSE: Any = BaseException.__cause__  # as the interpreter has them, whatever a class says
 _CONTEXT: Any = BaseException.__context__
+_TRACE: Any = BaseException.__traceback__
+_BASES: Any = vars(type)["__mro__"]
+_VARIABLES: Any = vars(type)["__dict__"]
 
 # by which asyncio and trio cancel: whole names of classes
 CANCELLED = "asyncio.exceptions.CancelledError"
@@ -134,12 +138,12 @@ def walk(call: Any) -> tuple[list[Any], Any]:
     frames: list[Any] = []
     for _ in range(_DEEPEST):
         kind = type(call)
-        name = next((name for name in _CALLS if hasattr(kind, name)), "")
+        name = next((name for name in _CALLS if has(kind, name)), "")
         if name:
             frame, call = getattr(call, name), getattr(call, _CALLS[name])
             if frame is not None:
                 frames.append(frame)
-        elif hasattr(kind, "get_coro"):  # a task
+        elif has(kind, "get_coro"):  # a task
             call = call.get_coro()
         else:  # what `await` makes of a task, of a coroutine, of an asynchronous generator
             refers_to = gc.get_referents(call)[:_MOST_REFERENTS]
@@ -157,12 +161,17 @@ def awaited(call: Any) -> list[Any]:
 
 
 def _is_call(found: Any) -> bool:
-    return any(hasattr(type(found), each) for each in ("get_coro", *_CALLS))
+    return any(has(type(found), each) for each in ("get_coro", *_CALLS))
 
 
 def is_future(value: Any) -> bool:
     """Tell whether a value is a future of asyncio, or a task, whoever made its class."""
-    return hasattr(type(value), "_asyncio_future_blocking")
+    return has(type(value), "_asyncio_future_blocking")
+
+
+def has(kind: Any, name: str) -> bool:
+    """Tell whether a class has an attribute, without asking it: that may be code of its own."""
+    return any(name in _VARIABLES.__get__(base) for base in _BASES.__get__(kind))
 
 
 def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
@@ -328,18 +337,25 @@ def _raised_after(error: Any) -> Any:
 
 
 def _of_group(error: Any) -> tuple[Any, ...]:
-    """Return the exceptions of a group; Python 3.9 has no class for one."""
-    with contextlib.suppress(Exception):  # other classes have a property of this name
-        inner = error.exceptions
-        if type(inner) is tuple:
-            return inner
-    return ()
+    """Return the exceptions of a group; other classes may have something of this name, too."""
+    kind: Any = getattr(builtins, "BaseExceptionGroup", None)
+    if kind is None:  # before Python 3.11
+        kind = getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
+    if kind is None or not issubclass(type(error), kind):
+        return ()
+    inner: Any = kind.exceptions.__get__(error)
+    return tuple(inner)
+
+
+def trace_of(error: Any) -> Any:
+    """Return the traceback of an exception, None if it has none, whatever its class says."""
+    return _TRACE.__get__(error)
 
 
 def of_error(error: Any) -> list[Line]:
     """Return the lines through which an exception went, the outermost first."""
     lines = []
-    trace = error.__traceback__
+    trace = trace_of(error)
     while trace is not None:
         lines.append(line(trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next

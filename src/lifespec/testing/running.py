@@ -7,19 +7,19 @@ import threading
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import Context, ContextVar
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
 from lifespec.composition import lifespan_class
 from lifespec.diagnosis import advice, busy, leftovers
-from lifespec.diagnosis.author import described, innermost, place, without_lifespec
+from lifespec.diagnosis.author import described, innermost, own_failures, place, without_lifespec
 from lifespec.diagnosis.exits import ProcessEnded, noting_exits
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
-from lifespec.diagnosis.guard import keeping
+from lifespec.diagnosis.guard import keeping, listed, take
 from lifespec.diagnosis.logged import logging_errors
-from lifespec.diagnosis.stacks import line, runs
+from lifespec.diagnosis.stacks import line, runs, trace_of
 from lifespec.diagnosis.waits import Looks, kind_of
 from lifespec.server import (
     Lifespan,
@@ -131,7 +131,7 @@ class Running:
             raise
         finally:
             _OWNER.reset(token)
-        self._taken = leftovers.taken(handlers)
+        self._taken = listed(leftovers.taken, handlers)
         return self
 
     async def __aexit__(
@@ -142,14 +142,14 @@ class Running:
     ) -> None:
         __tracebackhide__ = True
         failure: ShutdownFailed | None = None
-        failed = self._tasks.failed("died")
+        failed = listed(self._tasks.failed, "died")
         try:
             with self._looking():
                 await self.lifespan.__aexit__(kind, error, traceback)
         except ShutdownFailed as raised:
             failure = raised
         finally:
-            failed += self._tasks.failed("died-stopping")
+            failed += listed(self._tasks.failed, "died-stopping")
             self._left = await self._leftovers(failed)
             self._ended.close()
         if failure is not None:
@@ -182,14 +182,20 @@ class Running:
 
     def _explained(self, failure: LifespanFailed) -> LifespanFailed:
         """Remove the frames of lifespec from a failure, and add its cause and a summary."""
+        with keeping():
+            self._explain(failure)
+        for failed in own_failures(take()):
+            failure.add_note(*_sentences([failed]))
+        return failure.with_traceback(None)
+
+    def _explain(self, failure: LifespanFailed) -> None:
         cause, causes = failure.__cause__, [*_sentences(self._causes(failure))]
         if cause is not None:
-            cause.__traceback__ = without_lifespec(cause.__traceback__)
+            BaseException.with_traceback(cause, without_lifespec(trace_of(cause)))
             if failure.message.startswith("Traceback"):  # Starlette's is the cause's
                 last = failure.message.strip().splitlines()[-1]
                 failure.args = (str(failure).partition("Traceback")[0] + last,)
         failure.add_note("\n".join([*causes, self._summary()]))
-        return failure.with_traceback(None)
 
     def _summary(self) -> str:
         """Return the broken rules, a line each, what was left behind, and the message sequence."""
@@ -199,8 +205,10 @@ class Running:
 
     def _causes(self, failure: LifespanFailed) -> Iterator[Fact]:
         """Yield why it failed, and what to change."""
-        cause = failure.__cause__ or self.conversations[-1].caught
-        error = described(cause) if cause else None
+        cause = failure.__cause__
+        if cause is None:
+            cause = self.conversations[-1].caught
+        error = described(cause) if cause is not None else None
         phase = "startup" if isinstance(failure, StartupFailed) else "shutdown"
         if isinstance(failure, TimeoutError):
             what = _doing(cause, self._looks)
@@ -232,16 +240,16 @@ class Running:
 
     async def _leftovers(self, failed: Sequence[Fact]) -> list[str]:
         """Name what the application left behind, the errors it logged, and signals it took."""
-        try:
-            found = await self._tasks.left()
-        except RuntimeError:  # trio's nurseries leave none
-            found = []
-        found += leftovers.threads(self._threads)
-        found += leftovers.processes(os.getpid(), leftovers.is_started)
+        left: list[Fact] = []
+        with keeping(), suppress(RuntimeError):  # trio's nurseries leave none
+            left += await self._tasks.left()
+        left += listed(leftovers.threads, self._threads)
+        left += listed(leftovers.processes, os.getpid(), leftovers.is_started)
+        sentences = [f"The application left behind {each}" for each in _sentences(left)]
         logged = _sentences(each.fact() for each in self._logged)
-        left = [f"The application left behind {each}" for each in _sentences(found)]
-        left += [f"The application logged {each}" for each in logged]
-        return [*left, *_sentences([*failed, *self._taken, *self._slept])]
+        sentences += [f"The application logged {each}" for each in logged]
+        sentences += _sentences([*failed, *self._taken, *self._slept])
+        return [*sentences, *_sentences(own_failures(take()))]
 
 
 class _Call:
@@ -276,14 +284,16 @@ def _doing(cause: BaseException | None, looks: Looks) -> Fact:
 
     By how its cancellation passed, or by the look before, if the application then went on.
     """
-    trace = [*traceback.walk_tb(cause.__traceback__)] if cause else []
+    trace = [*traceback.walk_tb(trace_of(cause))] if cause is not None else []
     frames = [frame for frame, _number in trace]
     at = place(line(*each) for each in trace)
     if runs(frames, recorded_receive):
         return Fact("doing-idle").at(at, "doing-at")
     awaits = kind_of(frames)
     looked_at = innermost(looks.lines)
-    if looks.awaits in ("again", "due", "thread") or at in (None, looked_at):
+    if looks.slept:
+        at, awaits = innermost(looks.slept), "due"
+    elif looks.awaits in ("again", "thread") or at in (None, looked_at):
         at, awaits = looked_at, looks.awaits
     doing = Fact(f"doing-awaits-{awaits}" if awaits else "doing-running")
     return doing.at(at, "doing-at")

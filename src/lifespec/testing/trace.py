@@ -113,7 +113,7 @@ def _ending(conversation: Conversation) -> Iterator[None]:
             conversation.note("raised", type(error).__name__)
         raise
     except BaseException as error:
-        conversation.note("raised", type(error).__name__, str(error))
+        conversation.note("raised", type(error).__name__, _text_of(error))
         raise
 
 
@@ -143,10 +143,17 @@ async def _recorded_send(conversation: Conversation, send: Any, event: Any) -> A
     try:
         value = await send(event)
     except Exception as error:
-        conversation.note("refused", type_, str(error))
+        conversation.note("refused", type_, _text_of(error))
         raise
     conversation.note("sent", type_, detail)
     return value
+
+
+def _text_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # of a class of the application
+        return ""
 
 
 def _is_being_cancelled() -> bool:

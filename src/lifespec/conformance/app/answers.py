@@ -12,7 +12,7 @@ from lifespec import validate
 from lifespec.conformance.app.observation import Answer, Broken, Observation
 from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import application, chain, is_ours, line
+from lifespec.diagnosis.stacks import application, chain, is_ours, line, trace_of
 from lifespec.words import Told, cut, short_repr
 
 
@@ -60,7 +60,7 @@ class Answers:
         if isinstance(error, NoApplication):
             seen.blocker = fact("no-application", value=str(error))
         first = next(chain(error))
-        frames = [frame for frame, _ in traceback.walk_tb(first.__traceback__)]
+        frames = [frame for frame, _ in traceback.walk_tb(trace_of(first))]
         actors = [frame for frame in frames if module_of(frame)]
         if not actors:
             return

@@ -22,6 +22,7 @@ from lifespec.conformance.finding import (
     OnFirst,
     OnPlan,
     OnWait,
+    Row,
     judged,
     known_spec,
     skipped,
@@ -35,6 +36,7 @@ from lifespec.diagnosis.problem import PROBLEMS, name_of
 
 LIMIT = 30.0  # seconds for an answer
 AGAIN = cases.TWICE
+MOST_FAILURES = 3  # of lifespec itself that a report shows
 
 
 class Hear(NamedTuple):
@@ -140,7 +142,18 @@ def _check(
     )
     if job.role == "application":
         report = _course(job, plan, results, ignored).concluded(report)
-    return report.without(ignored)
+    return _with_failures(report, results).without(ignored)
+
+
+def _with_failures(report: Report, results: Mapping[str, Result]) -> Report:
+    """Return a report that says what went wrong in lifespec itself: then it is no verdict."""
+    failures = list[Fact]()
+    for result in results.values():
+        failures += [failure for failure in result.seen.failures if failure not in failures]
+    if not failures:
+        return report
+    rows_of_failures = [Row("lifespec", failure) for failure in failures[:MOST_FAILURES]]
+    return replace(report, obstacle=failures[0], rows=(*rows_of_failures, *report.rows))
 
 
 def _host(job: Job) -> process.Host | process.Here:
@@ -164,6 +177,8 @@ def _results(
         not_found = NotFound(why)
         not_found.printed = first.seen.printed
         raise not_found
+    if first.seen.unplayed:  # nothing is known of the application
+        raise NotFound(first.seen.failures[0])
     if job.role == "application":
         known = Course(first.seen, None, None, job.limit).rows()
         hear.first([row for row in known if row.label in ("starts", "stops")])
@@ -221,6 +236,8 @@ def _findings(
     if why and case.name not in results:
         return skipped(case, job.spec, why)
     seen = results[case.name].seen
+    if seen.unplayed:
+        return skipped(case, job.spec, seen.failures[0])
     of_middleware = case.role == "middleware"
     judge: Judge = OfMiddleware(case, seen) if of_middleware else OfApplication(job, seen, first)
     return judged(case, job.spec, judge.outcome, seen.entries, seen.framework)

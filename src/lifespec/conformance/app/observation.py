@@ -62,6 +62,8 @@ class Observation:
     shutdown: Answer = NONE
     log: Log = field(default_factory=Log)
     facts: list[Fact] = field(default_factory=list)
+    failures: list[Fact] = field(default_factory=list)  # of lifespec itself
+    unplayed: bool = False  # lifespec failed before its case was over
     broken: list[Broken] = field(default_factory=list)
     logged: list[Logged] = field(default_factory=list)
     reaction: str = ""

@@ -228,7 +228,9 @@ class Call(Answers):
         """
         looks, now = self.spending.looks, waits.of(self.coroutine)
         lines, awaits = shown(now.frames), now.awaits
-        if self.late or looks.awaits in ("due", "again"):
+        if self.late and looks.slept:
+            lines, awaits = looks.slept, "due"
+        elif self.late or looks.awaits in ("due", "again"):
             lines, awaits = looks.lines, looks.awaits
         self.seen.stack = tuple(map(place_of, lines))
         if self.late and awaits != "due":

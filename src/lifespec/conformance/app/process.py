@@ -31,7 +31,7 @@ from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
-from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers
+from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
@@ -324,20 +324,28 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
     os.register_at_fork(after_in_child=pipe.close)  # the application may fork this process
 
     sending = threading.Lock()
+    published = [Observation()]
 
     def publish(seen: Observation) -> None:
+        published.append(seen)
+        del published[0]
         if not sending.acquire(timeout=ENDING):  # a handler of a signal ends the process meanwhile
             return
         with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
             pipe.send(seen)
         sending.release()
 
-    with _watched(stack) as arm:
+    with _watched(stack) as arm, guard.keeping():
         arm(job.limit)
         try:
-            seen = _play(job, case, Watch(publish, arm))
+            publish(_play(job, case, Watch(publish, arm)))
         except NotFound as error:  # of middleware that does not take an application
-            seen = Observation(blocker=error.fact)
+            publish(Observation(blocker=error.fact))
+        except BaseException:
+            published[0].unplayed = True
+            raise
+    [seen] = published
+    seen.failures += author.own_failures(guard.take())
     seen.complete = True
     publish(seen)
     with contextlib.suppress(RuntimeError):  # forked in a thread of a pool, which it would join
@@ -371,23 +379,35 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
             del passing  # and the exceptions, which keep what they have passed
         else:
             call = _call(subject, job, case, watch)
-        open_things = leftovers.unclosed() if looks and call.seen.shutdown.how == "complete" else []
+        open_things = []
+        if looks and call.seen.shutdown.how == "complete":
+            open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.logged = [each for each in logged if each.time >= seen.log[0].time]
     late_codes = {each.code for each in late}
     found = [*late, *(each for each in found if each.code not in late_codes)]
-    seen.facts += entered.never_entered(found, ran.codes)
-    seen.facts += [*ran.unentered(), *ran.twice(found)]
-    seen.facts += ran.lost(found, call.provided, subject)
+    seen.facts += guard.listed(entered.never_entered, found, ran.codes)
+    seen.facts += guard.listed(ran.unentered)
+    seen.facts += guard.listed(ran.twice, found)
+    seen.facts += guard.listed(ran.lost, found, call.provided, subject)
     if looks or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
         seen.cost, (seen.memory, seen.total) = sum(os.times()[:2]), own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
-    watch.arm(job.limit)
-    seen.facts += open_things + leftovers.threads(before) + leftovers.daemons(imported)
-    seen.facts += leftovers.processes(os.getpid())
+    watch.arm(job.limit + leftovers.OF_A_POOL)
+    seen.facts += open_things
+    seen.facts += guard.listed(leftovers.threads, before)
+    seen.facts += guard.listed(leftovers.daemons, imported)
+    seen.facts += guard.listed(leftovers.processes, os.getpid())
     return seen
+
+
+def _of_author(subject: object) -> Iterator[object]:
+    """Yield the application, and what the author's modules have."""
+    yield subject
+    for module, _file in author.own_modules():
+        yield from [*vars(module).values()]
 
 
 def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:

@@ -1,0 +1,102 @@
+"""What one has to close, and what of that is open: where the author's code made it.
+
+A session, a client, a pool: objects of libraries that say whether they are closed.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+from lifespec.diagnosis.author import caller, library
+from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.given import held
+from lifespec.diagnosis.stacks import has
+
+MOST_PARTS = 1000  # of an object
+_CLOSED = (("closed", "__del__"), ("is_closed", "aclose"))  # says it, and what complains or closes
+
+
+class Made:
+    """Where the objects were made that one has to close: by the author's line that is below."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[type, Place]] = {}  # by the number of the object
+
+    def note(self, frame: FrameType) -> bool:
+        """Note the object that an `__init__` gets; return whether one has to close it."""
+        code = frame.f_code
+        value = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        if not _closing(type(value)):
+            return False
+        by: FrameType | None = frame
+        while by and by.f_code.co_name == "__init__":  # of the object, or of one that it is part of
+            by = by.f_back
+        where = caller(by) if by else None
+        if where:
+            self._places[id(value)] = (type(value), where)
+        return True
+
+    def place(self, value: object) -> Place | None:
+        """Return where an object was made; None if that was not seen."""
+        kind, where = self._places.get(id(value), (None, None))
+        return where if kind is type(value) else None  # else it has the number of one that has gone
+
+
+def _closing(kind: type) -> str:
+    """Return the name by which objects of a class say that they are closed, "" if they do not."""
+    for name, method in _CLOSED:
+        if has(kind, name) and has(kind, method):
+            return name
+    return ""
+
+
+def unclosed(made: Made, roots: Callable[[], Iterable[object]] = tuple) -> list[Fact]:
+    """Return the objects of libraries that are open and that the author has to close.
+
+    These are made below a line of the author's, or held by one of `roots`; a library has others for
+    its own use.  Of an object and its parts the object counts.  Those that were frozen before a
+    process was forked are left out: the collector has none of them.
+    """
+    names: dict[int, tuple[str, str]] = {}  # by class: its package, and what says that it is closed
+    opened: list[tuple[Any, str]] = []
+    for each in gc.get_objects():
+        kind = type(each)
+        if id(kind) not in names:
+            name = _closing(kind)
+            names[id(kind)] = (library(str(kind.__module__)) if name else "", name)
+        package, name = names[id(kind)]
+        if package and _is_open(each, name):
+            opened.append((each, package))
+    kept: Mapping[int, object] | None = None
+    parts = {id(part) for each, _package in opened for part in _parts(each)}
+    found: list[Fact] = []
+    for each, package in opened:
+        where = made.place(each)
+        if where is None and kept is None:
+            kept = held(roots())
+        if id(each) in parts or (where is None and id(each) not in (kept or ())):
+            continue
+        what = fact("of-package", name=type(each).__name__, package=package)
+        if where:
+            what = fact("task", name=what, place=where.fact())
+        found.append(fact("unclosed", name=what))
+    return sorted(dict.fromkeys(found), key=str)
+
+
+def _is_open(value: object, name: str) -> bool:
+    try:
+        return getattr(value, name) is False
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a property is code of its library
+        return False
+
+
+def _parts(value: object) -> Iterator[object]:
+    """Yield what an object has, as its variables or as those of its parts."""
+    for part in gc.get_referents(value)[:MOST_PARTS]:
+        if type(part) is dict:  # its variables
+            yield from [*part.values()][:MOST_PARTS]
+        elif part is not type(value):
+            yield part

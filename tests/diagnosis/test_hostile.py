@@ -1,0 +1,127 @@
+"""No object of an application makes an observer fail, or is hit by one that looks at it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from apart import one_line
+from lifespec.conformance import Report, check_app
+from lifespec.diagnosis import guard, leftovers
+from lifespec.diagnosis.author import described, own_failures
+from lifespec.testing import LifespanWarning, Running
+from lifespec.words import english
+from scripted import STARTED, STOPPED, says
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+PROGRAM = """
+import asyncio, warnings
+import hostile
+from lifespec.testing import Running
+
+async def main():
+    async with Running(hostile.app):
+        pass
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    asyncio.run(main())
+print(*(each.message for each in caught), sep="\\n")
+"""
+
+
+def ran(*command: str) -> subprocess.CompletedProcess[str]:
+    """Run a program that can import the hostile application."""
+    path = os.pathsep.join([str(ROOT / "src"), str(FOLDER)])
+    return subprocess.run(
+        [sys.executable, *command],
+        env={**os.environ, "PYTHONPATH": path, "TAKES_SIGNALS": "1", "LC_ALL": "C.UTF-8"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+def test_a_check_looks_at_hostile_objects() -> None:
+    done = ran("-m", "lifespec", "check", "app", "hostile:app", "--timeout", "20")
+    assert "starts yes" in " ".join(done.stdout.split())
+    assert "stops yes" in " ".join(done.stdout.split()), done.stdout
+    assert "lifespec itself" not in done.stdout
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_fixture_looks_at_hostile_objects() -> None:
+    done = ran("-c", PROGRAM)
+    assert done.returncode == 0, done.stderr
+    assert "ERROR hostile: %d items" in done.stdout
+    assert "ERROR hostile: circle (ValueError: no orders, in `fails_plainly`" in done.stdout
+    assert "lifespec itself" not in done.stdout
+
+
+# ---- what fails all the same is said as lifespec's ----------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept() -> Iterator[None]:
+    yield
+    assert guard.take() == []
+
+
+def fails(*_: object) -> None:
+    raise ValueError("no such\nobject")
+
+
+def starts_and_stops() -> Report:
+    app = says("receive", STARTED, "receive", STOPPED)
+    return check_app(app, only=["start-and-stop"], timeout=20)
+
+
+def test_a_failure_of_an_observer_is_lifespecs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "daemons", fails)
+    report = starts_and_stops()
+    said = one_line(report)
+    assert "lifespec itself failed here, please report it: ValueError: no such object" in said
+    assert "lifespec/diagnosis/guard.py" not in said  # but the line that called the observer
+    assert "starts yes" in said
+    assert report.status == 2
+
+
+def test_a_failure_while_a_case_is_played_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lifespec.conformance.app.process._play", fails)
+    report = starts_and_stops()
+    assert one_line(report).startswith("says.<locals>.app could not be checked")
+    assert "lifespec itself failed here" in one_line(report)
+    assert report.rows == ()
+    assert report.status == 2
+
+
+def test_a_failure_in_the_fixture_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        async with Running(says("receive", STARTED, "receive", STOPPED)):
+            pass
+
+    monkeypatch.setattr(leftovers, "threads", fails)
+    with pytest.warns(LifespanWarning, match="lifespec itself failed here, please report it"):
+        asyncio.run(main())
+
+
+def test_a_failure_is_kept_once_and_there_are_not_very_many() -> None:
+    for _ in range(3):
+        guard.listed(fails)
+    for number in range(100):
+        with guard.keeping():
+            described(number)  # type: ignore[arg-type]
+    [first, second] = own_failures(guard.take())
+    assert english(first).startswith("lifespec itself failed here, please report it: ValueError")
+    assert "lifespec/diagnosis/" in english(second)
+
+
+def test_an_interrupt_is_no_failure() -> None:
+    def interrupts() -> list[int]:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        guard.listed(interrupts)
