@@ -15,7 +15,7 @@ PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6d
 SITE = $(if $(LIVE),build/live-site,site)
 DRAWERS := $(shell find docs/_ext -name '*.py')
 .PHONY: help docs live test outputs check style types coverage slow pythons review translate waiting measure matrix loglines hosts \
-	frameworks middleware bench exhaustive mutation mutants release lock clean FORCE
+	frameworks middleware bench exhaustive mutants release lock clean FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z.]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -71,10 +71,8 @@ bench: .venv/complete  ## measure the speed; on other Pythons too, after make py
 	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions
 	@$(RUN) tests/every/runs.py $(N)
-mutation: build/mutation/complete  ## change the files to copy, one place at a time: does a test notice? (half an hour)
-	@$(WITH_MUTMUT) -m mutmut run; $(WITH_MUTMUT) -m mutmut results
-mutants: build/mutation/complete  ## change each file to copy in places drawn at random: does a program of the pages notice? N=20
-	@$(WITH_MUTMUT) docs/_measure/mutants.py $(N)
+mutants: build/mutation/complete  ## change each file to copy, or ROOM=watch, in places drawn at random: does a page or a test notice? N=20 or all
+	@$(WITH_MUTMUT) docs/_measure/mutants.py $(or $(N),20) $(ROOM)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
 lifespec.pyz: .venv/complete FORCE  ## build lifespec.pyz: all commands in one file that needs no installation

@@ -1,11 +1,17 @@
-"""Change the files to copy in places drawn at random, and run the pages after each change.
+"""Change programs in places drawn at random, and run pages and tests after each change.
 
-python docs/_measure/mutants.py [NUMBER [SEED [FILE ...]]]
+python docs/_measure/mutants.py [NUMBER [ROOM [SEED]]]
 
-The changes are those of mutmut, a dropped operand of each `and` and `or`, and the first or last
-statement of each `try` moved out of it; NUMBER are drawn for each file.  The programs and checks
-that begin no other program run until one fails; a change with which all of them pass is printed.
-docs/matrix/mutants.json has the counts of the last run of each file.
+NUMBER may be "all". ROOM is one of ROOMS or a file to copy; without it all of these are changed.
+
+The changes are those of mutmut, and those of careless people: a dropped operand of each `and` and
+`or`, the first or last statement of each `try` moved out of it, a falsy value that is accepted,
+Exception in place of BaseException, and the number of a line ± 1.
+
+For each file to copy NUMBER are drawn, for another room as many of all its files. The programs and
+checks of the pages that begin no other program run until one fails, and then the tests of the room.
+A change that nothing notices is printed; docs/matrix/mutants.json has the counts of the last run of
+each row, and tests/mutants/survivors.md the kinds that leave the behaviour as it was.
 """
 
 import difflib
@@ -19,10 +25,11 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst
 import pytest
@@ -30,7 +37,18 @@ from mutmut.mutation.file_mutation import create_mutations
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "docs/matrix/mutants.json"
+SRC = "src/lifespec"
 FILES = "server.py", "server_trio.py", "application.py", "validate.py", "composition.py"
+TESTS = {name: [f"tests/test_{Path(name).stem}.py", "tests/every"] for name in FILES}
+TESTS["server.py"] += ["tests/test_server_asyncio.py", "tests/limits"]
+ROOMS = {  # folders that are changed, each with its tests
+    "conformance": (f"{SRC}/conformance", ["tests/conformance", "tests/sentences"]),
+    "diagnosis": (f"{SRC}/diagnosis", ["tests/diagnosis", "tests/conformance"]),
+    "watch": (f"{SRC}/watch", ["tests/watch"]),
+    "lifespec_pages": ("docs/_ext/lifespec_pages", ["tests/docs"]),
+}
+LINES = {"lineno", "tb_lineno", "f_lineno", "co_firstlineno", "end_lineno"}
+LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", "build*", "site", "__pycache__")
 OTHERS = re.compile(  # in a block that begins another program, or plays the cases of the suite
     r"\bcommand\(|subprocess|conformance|socket|thread|pytest|uvicorn|hypercorn|granian|Process"
 )
@@ -50,7 +68,8 @@ class _Blocks:
         items[:] = [
             each
             for each in items
-            if each.block.kind != "process" and not OTHERS.search(each.block.source)
+            if not hasattr(each, "block")
+            or (each.block.kind != "process" and not OTHERS.search(each.block.source))
         ]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -59,10 +78,11 @@ class _Blocks:
                 notes.write(f"{report.nodeid} {report.outcome}\n")
 
 
-def run(folder: Path, pages: list[str], limit: float) -> tuple[int, list[str]]:
-    """Run pages with the package in a folder; return pytest's exit status, and the pages that ran.
+def run(folder: Path, tests: list[str], limit: float) -> tuple[int, list[str]]:
+    """Run pages or tests of a copy of the project; return pytest's exit status, and what passed.
 
-    A fork has loaded all that the pages import, except the package.
+    A fork has loaded all that the pages import, except the package. What the tests start finds
+    the package of the copy, too.
     """
     notes = folder / "notes"
     notes.write_text("", "utf-8")
@@ -72,11 +92,13 @@ def run(folder: Path, pages: list[str], limit: float) -> tuple[int, list[str]]:
         output = os.open(folder / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(output, 1)
         os.dup2(output, 2)
+        os.chdir(folder)
         sys.path.insert(0, str(folder / "src"))
+        os.environ["PYTHONPATH"] = str(folder / "src")
         status = 70
         try:
-            options = ["-q", "-x", "-p", "no:cacheprovider", "-W", LOADED]
-            status = pytest.main([*options, *pages], [_Blocks(notes)])
+            options = ["-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", "-W", LOADED]
+            status = pytest.main([*options, *tests], [_Blocks(notes)])
         finally:
             sys.stdout.flush()
             os._exit(status)
@@ -111,6 +133,7 @@ def _other_changes(module: libcst.Module) -> Iterator[tuple[Any, Any]]:
     module.visit(found)
     for each in found.operations:
         yield from ((each, operand) for operand in (each.left, each.right))
+    yield from found.careless
     for each in found.tries:
         first, *others = each.body.body
         *before, last = each.body.body
@@ -128,12 +151,61 @@ class _Found(libcst.CSTVisitor):
         super().__init__()
         self.operations: list[libcst.BooleanOperation] = []
         self.tries: list[libcst.Try] = []
+        self.careless: list[tuple[libcst.CSTNode, libcst.CSTNode]] = []
 
     def visit_BooleanOperation(self, node: libcst.BooleanOperation) -> None:  # noqa: N802
         self.operations.append(node)
 
     def visit_Try(self, node: libcst.Try) -> None:  # noqa: N802
         self.tries.append(node)
+
+    def visit_Comparison(self, node: libcst.Comparison) -> None:  # noqa: N802
+        """Take each false value for None."""
+        match node.comparisons:
+            case [libcst.ComparisonTarget(libcst.Is(), libcst.Name("None"))]:
+                self.careless.append((node, _not(node.left)))
+            case [libcst.ComparisonTarget(libcst.IsNot(), libcst.Name("None"))]:
+                self.careless.append((node, node.left))
+
+    def visit_If(self, node: libcst.If) -> None:  # noqa: N802
+        """Accept a false value of another type."""
+        match node.test:
+            case libcst.UnaryOperation(
+                libcst.Not(), libcst.Call(libcst.Name("isinstance"), [first, _])
+            ):
+                both = libcst.BooleanOperation(_bracketed(first.value), libcst.And(), node.test)
+                self.careless.append((node.test, both))
+
+    def visit_Call(self, node: libcst.Call) -> None:  # noqa: N802
+        """Take a false value for one that is missing."""
+        match node:
+            case libcst.Call(libcst.Attribute(attr=libcst.Name("get")), [key, default]):
+                found = node.with_changes(
+                    args=[key.with_changes(comma=libcst.MaybeSentinel.DEFAULT)]
+                )
+                either = libcst.BooleanOperation(found, libcst.Or(), default.value)
+                self.careless.append((node, _bracketed(either)))
+
+    def visit_ExceptHandler(self, node: libcst.ExceptHandler) -> None:  # noqa: N802
+        """Forget cancellations and exits."""
+        match node.type:
+            case libcst.Name("BaseException"):
+                self.careless.append((node.type, libcst.Name("Exception")))
+
+    def visit_Attribute(self, node: libcst.Attribute) -> None:  # noqa: N802
+        """Be off by one line."""
+        if node.attr.value in LINES:
+            for operator in libcst.Add(), libcst.Subtract():
+                moved = libcst.BinaryOperation(node, operator, libcst.Integer("1"))
+                self.careless.append((node, _bracketed(moved)))
+
+
+def _not(node: Any) -> libcst.UnaryOperation:
+    return libcst.UnaryOperation(libcst.Not(), _bracketed(node))
+
+
+def _bracketed(node: Any) -> Any:
+    return node.with_changes(lpar=[libcst.LeftParen()], rpar=[libcst.RightParen()])
 
 
 def _load() -> None:
@@ -145,41 +217,86 @@ def _load() -> None:
         importlib.import_module(name)
 
 
-def main(number: int = 20, seed: int = 1, *files: str) -> None:
-    """Try so many changes of each file; print those that nothing notices, and record the counts."""
+class Row(NamedTuple):
+    """What is changed, of which files, and the tests that run after the pages."""
+
+    name: str
+    files: list[str]
+    tests: list[str]
+
+
+def rows(room: str) -> list[Row]:
+    """Return the rows of a room; each file to copy is one."""
+    copied = [Row(name, [f"{SRC}/{name}"], TESTS[name]) for name in FILES]
+    if not room:
+        return copied
+    if room in FILES:
+        return [row for row in copied if row.name == room]
+    folder, tests = ROOMS[room]
+    files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py"))
+    return [Row(room, files, tests)]
+
+
+def drawn(row: Row, number: str, seed: int) -> list[tuple[str, str]]:
+    """Return the changes that are tried, each as a file and its text."""
+    found = []
+    for file in row.files:
+        texts = changes_of(file, (ROOT / file).read_text("utf-8"))
+        found += [(file, text) for text in texts]
+    if number == "all":
+        return found
+    return random.Random(seed).sample(found, int(number))  # noqa: S311  no secret
+
+
+def noticed(folder: Path, row: Row, pages: list[str], limit: float) -> str:
+    """Return what notices a change: "page", "test" or ""."""
+    if run(folder, [*FIRST], limit)[0] or run(folder, pages, limit)[0]:
+        return "page"
+    if run(folder, row.tests, LIMIT)[0]:
+        return "test"
+    return ""
+
+
+def main(number: str = "20", room: str = "", seed: str = "1") -> None:
+    """Try changes; print those that nothing notices, and record the counts."""
     _load()
-    os.chdir(ROOT)
     record: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(ROOT / "src", folder / "src")
+        folder = Path(name, "copy")
+        shutil.copytree(ROOT, folder, ignore=LEFT_OUT)
         began = time.monotonic()
         failed, passed = run(folder, ["docs"], LIMIT)
         limit = TIMES * (time.monotonic() - began)
+        pages = sorted({*passed} - {*FIRST})
         if failed or not passed:
             sys.exit(f"{(folder / 'output').read_text('utf-8')}\nThe pages fail without a change.")
-        for file in files or FILES:
-            original = (ROOT / "src/lifespec" / file).read_text("utf-8")
-            drawn = random.Random(seed).sample(changes_of(file, original), number)  # noqa: S311  no secret
-            noticed = 0
-            for change in drawn:
-                (folder / "src/lifespec" / file).write_text(change, "utf-8")
-                others = sorted({*passed} - {*FIRST})
-                status = run(folder, list(FIRST), limit)[0] or run(folder, others, limit)[0]
-                if status:
-                    noticed += 1
-                else:
+        for row in rows(room):
+            if run(folder, row.tests, LIMIT)[0]:
+                text = (folder / "output").read_text("utf-8")
+                sys.exit(f"{text}\nThe tests fail without a change.")
+            counts = Counter[str]()
+            changes = drawn(row, number, int(seed))
+            for file, change in changes:
+                original = (ROOT / file).read_text("utf-8")
+                (folder / file).write_text(change, "utf-8")
+                by = noticed(folder, row, pages, limit)
+                (folder / file).write_text(original, "utf-8")
+                counts[by] += 1
+                if not by:
                     lines = original.splitlines(), change.splitlines()
                     print(*difflib.unified_diff(*lines, file, file, n=1, lineterm=""), sep="\n")
-                print("T" if status == signal.SIGKILL else ".", end="", flush=True)
-            (folder / "src/lifespec" / file).write_text(original, "utf-8")
-            print(f"{file}: {noticed} of {number} changes were noticed.", flush=True)
-            record["files"][file] = {"changes": number, "noticed": noticed, "seed": seed}
-    record |= {"date": f"{datetime.now(UTC):%Y-%m-%d}", "programs": len(passed)}
-    for key in ("changes", "noticed"):
-        record[key] = sum(each[key] for each in record["files"].values())
+                print(by[:1] or "-", end="", flush=True)
+            print(f"\n{row.name}: {dict(counts)} of {len(changes)}", flush=True)
+            record["rows"][row.name] = {
+                "date": f"{datetime.now(UTC):%Y-%m-%d}",
+                "changes": len(changes),
+                "page": counts["page"],
+                "test": counts["test"],
+                "seed": int(seed),
+            }
+    record["programs"] = len(passed)
     RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3]), *sys.argv[3:])
+    main(*sys.argv[1:])

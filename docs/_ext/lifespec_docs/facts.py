@@ -8,8 +8,7 @@ constant testing.plugin.TIMEOUT   a number that a module defines in capital lett
 count cases                       how many there are
 version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
-mutants noticed                   of the changes that `make mutants` tried
-mutants server.py                 the same, of the changes of one file
+mutants programs                  that `make mutants` ran after each change
 reports before named              of the public reports that were drawn: those with this verdict
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
 ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itself or by a signal
@@ -49,11 +48,7 @@ def facts(comma: str) -> dict[str, str]:
             *_counts(),
             *_versions(),
             *((f"date {name}", record(name)["date"]) for name in RECORDS),
-            *((f"mutants {name}", str(value)) for name, value in record("mutants").items()),
-            *(
-                (f"mutants {name}", str(counts["noticed"]))
-                for name, counts in record("mutants")["files"].items()
-            ),
+            ("mutants programs", str(record("mutants")["programs"])),
             *_reports(),
             *_seen(comma),
             ("python oldest", _oldest_python()),

@@ -1,4 +1,4 @@
-"""What this project measured of itself: speed, and all short applications."""
+"""What this project measured of itself: speed, changes, and all short applications."""
 
 from typing import Any
 
@@ -50,9 +50,20 @@ def made(name: str) -> Row:
     return {"date": record["date"], "tools": [python, *filter(None, [record.get("machine")])]}
 
 
+def mutants() -> Row:
+    """Return by file or room how many changes a page noticed, only a test, and nothing."""
+    rows = read("mutants")["rows"]
+    for row in rows.values():
+        row["nothing"] = None
+        if row["test"] is not None:  # the tests ran, too
+            row["nothing"] = row["changes"] - row["page"] - row["test"]
+    return {"rows": rows}
+
+
 TABLES = {
     "exhaustive": exhaustive,
     "made": made,
+    "mutants": mutants,
     "speed": speed,
     "speed-by-python": speed_by_python,
 }
