@@ -108,6 +108,22 @@ async def lets_unknown_scopes_pass(app: Any, scope: Any, receive: Any, send: Any
         await app(scope, receive, send)
 
 
+def answering_again(type_: str) -> Middleware:
+    """Make middleware that sends an answer a second time."""
+
+    @wrapping
+    async def middleware(app: Any, scope: Any, receive: Any, send: Any) -> None:
+        async def again(event: Any) -> None:
+            await send(event)
+            if event["type"] == type_:
+                with contextlib.suppress(Exception):
+                    await send(event)
+
+        await app(scope, receive, again)
+
+    return middleware
+
+
 STARTED = {"type": "lifespan.startup.complete"}
 MUTANTS: dict[str, dict[str, Middleware]] = {
     "scope-type": {
@@ -126,7 +142,9 @@ MUTANTS: dict[str, dict[str, Middleware]] = {
     "startup-sent": {"only_the_type": changing(event=of("lifespan.startup", only_type))},
     "shutdown-sent": {"only_the_type": changing(event=of("lifespan.shutdown", only_type))},
     "startup-answered": {"only_the_type": changing(answer=of("lifespan.startup.c", only_type))},
+    "startup-answered-once": {"answers_again": answering_again("lifespan.startup.complete")},
     "shutdown-answered": {"only_the_type": changing(answer=of("lifespan.shutdown.f", only_type))},
+    "shutdown-answered-once": {"answers_again": answering_again("lifespan.shutdown.complete")},
     "failed-to-prevent-start": {
         "only_the_type": changing(answer=of("lifespan.startup.failed", only_type)),
         "says_it_has_started": changing(answer=of("lifespan.startup.failed", lambda _: STARTED)),
@@ -148,7 +166,10 @@ def breaks_all(app: Application) -> Application:
         of("lifespan", only_type),
         of("lifespan", only_type),
     )
-    wrong = raises_its_own(swallows_refusals(lossy(lets_unknown_scopes_pass(app))))
+    wrong = lossy(lets_unknown_scopes_pass(app))
+    for name in ("startup", "shutdown"):
+        wrong = answering_again(f"lifespan.{name}.complete")(wrong)
+    wrong = raises_its_own(swallows_refusals(wrong))
 
     async def changing_scope(scope: Any, receive: Any, send: Any) -> None:
         await wrong(changed_in_place(scope), receive, send)

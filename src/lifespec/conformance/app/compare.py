@@ -114,17 +114,31 @@ class OfMiddleware(Judge):
             return leaves_open("keys-lost-to-app", event=types[0], keys=lost)
         return holds("app-received", events=_listed(types))
 
-    def same_answers(self) -> Outcome:
+    def answers(self) -> tuple[list[Any], list[Any]]:
+        """Return what the application sent in a phase, and what the server received."""
         phase = "shutdown" if self.wanted.rule.startswith("shutdown") else "startup"
         answer = self.seen.shutdown if phase == "shutdown" else self.seen.startup
         answered = answer.how in ANSWERS and answer.when != "serving"
         wanted = _of_phase(phase, (each.event for each in self.inner.of("sends")))
         lines = self.seen.of("sent", "refused") if answered else []
-        found = _of_phase(phase, (each.event for each in lines))
+        return wanted, _of_phase(phase, (each.event for each in lines))
+
+    def answered_once(self) -> Outcome:
+        """Hold if the middleware sends no answer of its own after the application's."""
+        wanted, found = self.answers()
+        sent, types = _types(wanted), _types(found)
+        if not sent or types[: len(sent)] != sent:
+            skip("script-unfinished")
+        if len(types) > len(sent):
+            return breaks("answers-differ", sent=_listed(sent), received=_listed(types))
+        return holds("server-received", events=_listed(types))
+
+    def same_answers(self) -> Outcome:
+        wanted, found = self.answers()
         sent, types = _types(wanted), _types(found)
         if not sent and not types:
             skip("script-unfinished")
-        if types != sent:
+        if not sent or types[: len(sent)] != sent:  # what follows is judged by `answered_once`
             return breaks("answers-differ", sent=_listed(sent), received=_listed(types))
         if bool(found[0].get("message")) < bool(wanted[0].get("message")):
             return breaks("message-lost", event=sent[0])
