@@ -67,6 +67,7 @@ no request before      skip    called, request
 no request before      holds   called, startup side=child, complete, request, shutdown
 no request after       holds   started, request, returned http, shutdown
 no request after       holds   started, request, cancelled http, shutdown
+no request after       holds   started, request, raised http, shutdown
 no request after       broken  started, shutdown, request
 no request after       broken  started, request, shutdown, returned http
 no request after       holds   started, shutdown, request pid=2
