@@ -1,5 +1,6 @@
 """The steps of an exception, as the trace function notes them, with and without their source."""
 
+import sys
 import traceback
 from pathlib import Path
 
@@ -29,6 +30,8 @@ def test_an_exception_is_noted_with_its_steps() -> None:
     names = [each.place.function for each in steps[:2]]
     assert names == ["inner", "root"]
     assert [each.called for each in steps] == [True, True, False]
+    passing.note(sys._getframe(1), caught.value)  # of a library
+    assert steps[-1].after == []
     assert steps[0].depth == steps[1].depth + 1
 
 

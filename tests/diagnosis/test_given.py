@@ -1,7 +1,7 @@
 """What an author gives to a framework is noted as it is given, however the source spells it."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from importlib import import_module, invalidate_caches
 from itertools import product
@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import APIRouter, FastAPI
+from starlette.applications import Starlette
 from starlette.routing import Mount, Router
 
 from apart import checked_program
-from lifespec.diagnosis import entered, given
+from lifespec.diagnosis import entered, given, guard
+from lifespec.diagnosis.fact import Place
 
 Found = Callable[[str], dict[str, given.Registered]]
 
@@ -181,6 +184,57 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path)
     assert (registered.place.function, registered.receiver) == ("Mount", "mcp")
     given.noted.clear()
     assert of_mcp([mount])[0].receiver == "Router of mcp"  # no line of an author mounts it
+
+
+@asynccontextmanager
+async def life(_: Any) -> AsyncIterator[None]:
+    yield
+
+
+def opens() -> None: ...
+
+
+def told(app: Any) -> dict[str, str]:
+    """Return the kinds of what an application was given in this file, by its names."""
+    return {each.name: each.kind for each in given.find([app])[0] if each.code is not None}
+
+
+def test_what_routers_have_is_read() -> None:
+    app = FastAPI(lifespan=life)
+    app.router.on_startup.append(opens)
+    assert told(app) == {"life": "never-ran", "opens": "handler-ignored"}
+    merged = FastAPI()
+    merged.router.on_shutdown.append(opens)
+    merged.include_router(APIRouter(lifespan=life))
+    assert told(merged) == {"life": "never-ran", "opens": "never-ran"}
+    assert told(Starlette(lifespan=life(None))) == {}  # called too early
+
+
+def test_what_a_router_gets_later_is_told_with_the_call() -> None:
+    app, inner = FastAPI(), Starlette(lifespan=life)
+    before = [given.Router.now(app.router)]
+    assert given.late(before, []) == []
+    inner.state.outer = app
+    app.get("/orders")(opens)
+    app.mount("/inner", inner)
+    app.router.on_startup.append(opens)
+    call = given.Given("app", "mount", app, inner, "inner", Place("begins", "shop.py", 7))
+    late = {each.name: each for each in given.late(before, [call])}
+    assert {each.kind for each in late.values()} == {given.LATE}
+    assert late["life"].place == call.place
+    assert late["opens"].place.function == "opens"
+    app.router.routes.clear()
+    app.router.lifespan_context = life
+    assert {each.name for each in given.late(before, [])} == {*late}
+
+
+def test_an_application_that_cannot_be_looked_at_has_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(given, "held", lambda _: 1 / 0)
+    assert given.find([]) == ([], [])
+    [failure] = guard.take()
+    assert failure.type == "ZeroDivisionError"
 
 
 # ---- six spellings in three wrappers -----------------------------------------------------------

@@ -114,7 +114,7 @@ class Passing:
         self.found.setdefault(id(error), (error, []))[1].append(step)
 
     @guard.guarded
-    def note_cancel(self, frame: FrameType) -> None:
+    def note_cancel(self, frame: FrameType) -> None:  # pragma: no cover
         """Note a call that cancels a scope of anyio or trio."""
         if not frame.f_code.co_filename.replace("\\", "/").endswith(SCOPES):
             return

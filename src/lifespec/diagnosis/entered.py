@@ -99,7 +99,7 @@ class Ran:
                 self.opened.note(frame)
             self.given += given.note(frame)
 
-    def make(self, frame: FrameType) -> None:
+    def make(self, frame: FrameType) -> None:  # pragma: no cover
         """Note that a context manager is made in an author's line."""
         maker = frame.f_back.f_back if frame.f_back else None  # of the function that is decorated
         if maker and is_own(maker.f_code.co_filename):

@@ -82,24 +82,18 @@ class Router(NamedTuple):
         """Return a router as it is."""
         return cls(router, router.lifespan_context, [*router.routes], _handlers_of(router))
 
-    def added(self, calls: Collection[Given]) -> Iterator[Registered]:
-        """Yield the lifespans and handlers that it got since, with the calls that gave them."""
-        for given, value in self._added():
-            for code in _codes(value):
-                place = place_of(code)
-                for call in calls:
-                    if call.value is given:
-                        place = call.place
-                receiver = type(self.router).__name__
-                yield Registered(name_of(code), value, code, place, receiver, LATE)
+    def added(self, before: Collection[int]) -> Iterator[tuple[Any, Any]]:
+        """Yield what was given to it since, such as an application, and what would run of that.
 
-    def _added(self) -> Iterator[tuple[Any, Any]]:
-        """Yield what was given to it, such as an application, and what would run of that."""
+        `before` are the IDs of the routers that there were: an application may hold its outer one.
+        """
         known = {*map(id, [*self.routes, *self.handlers])}
         routes = [each for each in self.router.routes if id(each) not in known]
-        for route in of_kind("starlette.routing", "BaseRoute", routes):
-            application = getattr(route, "app", None)  # of a mount, or of a host
-            for router in of_kind("starlette.routing", "Router", held([application]).values()):
+        mounts = [*of_kind("starlette.routing", "Mount", routes)]
+        mounts += of_kind("starlette.routing", "Host", routes)
+        for application in [each.app for each in mounts]:
+            inner = of_kind("starlette.routing", "Router", held([application]).values())
+            for router in [each for each in inner if id(each) not in before]:
                 for value in (router.lifespan_context, *_handlers_of(router)):
                     yield application, value
         if self.router.lifespan_context is not self.lifespan:
@@ -116,22 +110,24 @@ _parameters: dict[int, tuple[CodeType, tuple[str, ...]]] = {}  # of a function's
 
 # ---- calls are noted ---------------------------------------------------------------------------
 
+# coverage cannot trace what a profile function or a callback of sys.monitoring calls
 
-def parameters(code: CodeType) -> tuple[str, ...]:
+
+def parameters(code: CodeType) -> tuple[str, ...]:  # pragma: no cover
     """Return the parameters of an installed function that take what is given."""
     if id(code) not in _parameters:
         _parameters[id(code)] = (code, _wanted(code))  # the code is kept, so its ID stays its own
     return _parameters[id(code)][1]
 
 
-def _wanted(code: CodeType) -> tuple[str, ...]:
+def _wanted(code: CodeType) -> tuple[str, ...]:  # pragma: no cover
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     of_function = (PARAMETERS.get(code.co_name), PARAMETERS.get(code.co_qualname))
     wanted = [name for name in names if name in LIFESPANS or name in of_function]
     return () if not wanted or is_own(code.co_filename) else tuple(wanted)
 
 
-def note(frame: FrameType) -> list[Given]:
+def note(frame: FrameType) -> list[Given]:  # pragma: no cover
     """Return what an author's call gives to this frame, which begins."""
     by, function = frame.f_back, frame.f_code.co_name
     if function in PARAMETERS:
@@ -153,7 +149,7 @@ def note(frame: FrameType) -> list[Given]:
     return found
 
 
-def _name(value: Any, by: FrameType) -> str:
+def _name(value: Any, by: FrameType) -> str:  # pragma: no cover
     """Return the name of a function; of anything else that of the author's variable, or its type's.
 
     A module is called what its importer calls it.
@@ -167,7 +163,6 @@ def _name(value: Any, by: FrameType) -> str:
     return type(value).__name__
 
 
-# coverage cannot trace what a profile function or a callback of sys.monitoring calls
 @contextlib.contextmanager
 def noting() -> Iterator[None]:
     """Note what is given in this thread meanwhile; nothing is raised into what runs."""
@@ -253,7 +248,7 @@ def _profiling() -> Iterator[None]:
     try:
         yield
     finally:
-        if sys.getprofile() is profile:
+        if sys.getprofile() is profile:  # pragma: no branch  else the target has one of its own
             sys.setprofile(None)
         del SourceFileLoader.exec_module  # it inherits its own
 
@@ -280,6 +275,12 @@ def find(subject: object) -> tuple[list[Registered], list[Router]]:
 
     An application that another module keeps for itself is left out: it may be served alone.
     """
+    with guard.keeping():
+        return _find(subject)
+    return [], []
+
+
+def _find(subject: object) -> tuple[list[Registered], list[Router]]:
     for known, registered, routers in _known:
         if known is subject:
             return registered, routers
@@ -308,6 +309,21 @@ def _names(modules: Iterable[ModuleType]) -> dict[int, str]:
     names = {id(value): name for name, value in variables}
     applications = of_kind("starlette.applications", "Starlette", (value for _, value in variables))
     return {**{id(each.router): names[id(each)] for each in applications}, **names}
+
+
+def late(routers: Collection[Router], calls: Collection[Given]) -> list[Registered]:
+    """Return the lifespans and handlers that routers got since, with the calls that gave them."""
+    found = dict[CodeType, Registered]()
+    before = {id(each.router) for each in routers}
+    for router in routers:
+        receiver = type(router.router).__name__
+        for given, value in router.added(before):
+            for code in _codes(value):
+                places = [call.place for call in calls if call.value is given]
+                place = places[-1] if places else place_of(code)
+                registered = Registered(name_of(code), value, code, place, receiver, LATE)
+                found.setdefault(code, registered)
+    return [*found.values()]
 
 
 def held(roots: Iterable[object]) -> dict[int, object]:

@@ -368,8 +368,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
 
             def stops() -> None:
                 with guard.keeping():
-                    for router in routers:
-                        late.extend(router.added(ran.given))
+                    late.extend(given.late(routers, ran.given))
                 passing.begin()
 
             watch = watch._replace(stops=stops)
