@@ -1,6 +1,7 @@
 """`lifespec watch` runs a command as it would run without it, and says what it waits for."""
 
 import argparse
+import functools
 import json
 import os
 import pty
@@ -159,6 +160,15 @@ def test_a_signal_arrives_once(to: Any, number: int, heard: str) -> None:
         to(process.pid, number)
         output, _said = process.communicate(timeout=LIMIT)
     assert output == f"got\nheard {heard}\n"
+
+
+def test_a_signal_that_is_inherited_as_ignored_reaches_who_handles_it() -> None:
+    """As in a script, where what runs in the background inherits it so."""
+    ignore = functools.partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    with start(*python(COUNTS), "1", preexec_fn=ignore) as process:
+        process.send_signal(signal.SIGINT)
+        output, _said = process.communicate(timeout=LIMIT)
+    assert output == "got\nheard SIGINT\n"
 
 
 CTRL_C, CTRL_Z = b"\x03", b"\x1a"

@@ -289,7 +289,7 @@ class Agent:
         if copy is None:
             return False
         kind, this = copy
-        if kind not in self.copies:
+        if kind not in self.copies and not any(call.own() is this for call in self.lifespans):
             self.copies.add(kind)
             hooks.follow(kind, this, thread, self)
         return True
@@ -347,9 +347,10 @@ def begin(folder: str, own: str = "") -> Agent:
         start()
 
     def leaves(status: int) -> NoReturn:
-        if agent.has_called:  # else it is no application that ends its server
+        by = sys._getframe(1)  # noqa: SLF001
+        if agent.has_called and stacks.is_own(by.f_code.co_filename):  # servers end so, too
             with guard.keeping():
-                agent.note("Left", status, lines(stacks.of_thread(sys._getframe(1))))  # noqa: SLF001
+                agent.note("Left", status, lines(stacks.of_thread(by)))
         leave(status)
 
     start()

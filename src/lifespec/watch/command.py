@@ -130,6 +130,12 @@ class Command:
             several = sum(each.has_server for each in self.processes.values()) > 1
             self.tell(cause.fact, cause.rows, cause.advice, process.pid if several else 0)
 
+    def _say_once(self, key: object, what: Fact) -> None:
+        """Say something of the command as a whole."""
+        if key not in self.told:
+            self.told[key] = ""
+            self.tell(what, (), None, 0)
+
     # ---- signals ----
 
     def _say_signals(self) -> None:
@@ -157,15 +163,15 @@ class Command:
             place = at(lines)
             what = fact("way-out-blocked", signal=last.shown, place=place.fact() if place else "")
         elif waits_for:
-            key = ends(process.server, waits_for, [*_pressed(self.signals)])
+            keys = [*_pressed(self.signals)]
+            key = ends(process.server, process.python, waits_for, keys)
             if not key:
                 return
             server = server_of(process)
             what = fact(f"way-out-{waits_for}", server=server, signal=last.shown)
         else:
             return
-        what = fact("way-out", what=what, way=self._way(key))
-        self.say(process, Cause("way-out", last.time, what))
+        self._say_once(last, fact("way-out", what=what, way=self._way(key)))
 
     def _way(self, key: str) -> Fact:
         """Return how a server is ended that a key ends."""
@@ -190,8 +196,9 @@ class Command:
         ended = [each for each in self.gone.values() if each >= last.time]
         for process in self.alive():
             if ended and process.lines and process.lines[0].time > last.time:
-                what = fact("way-out-restarted", server=server_of(process))
-                self.say(process, Cause("restarted", "", what))
+                servers = [each.server for each in self.processes.values() if each.server]
+                server = servers[0].capitalize() if servers else Fact("the-server")
+                self._say_once("restarted", fact("way-out-restarted", server=server))
                 return
 
     def say_signal(self, command: "subprocess.Popen[bytes]") -> None:

@@ -46,7 +46,14 @@ ENDED_BY = {
 KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
 
 
-def ends(server: str, waits_for: str, keys: Sequence[str]) -> str:
+# where that is another one from a Python on: hypercorn waits there for each connection to close
+NEWER = {("hypercorn", "requests"): ((3, 12), "Ctrl-\\")}
+
+
+def ends(server: str, python: str, waits_for: str, keys: Sequence[str]) -> str:
     """Return the key that ends a server where those that were pressed do not; "" if one does."""
     needed = ENDED_BY.get(server, {}).get(waits_for, "")
+    since, newer = NEWER.get((server, waits_for), ((), ""))
+    if newer and tuple(map(int, python.split("."))) >= since:
+        needed = newer
     return "" if needed in keys else needed

@@ -12,6 +12,7 @@ import weakref
 from _thread import get_ident
 
 from ..diagnosis import guard, stacks
+from . import seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
@@ -33,8 +34,8 @@ _UVICORN = _lifespan("main", "receive", "send", "shutdown")
 _GRANIAN = _lifespan("handle", "receive", "send", "shutdown")
 _HYPERCORN = _lifespan("handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown")
 _GUNICORN = _lifespan("_run_lifespan", "_receive", "_send", "shutdown")
-# lifespec's own, and each copy of it: a table of its transitions stands beside the class
-_LIFESPEC = {**_lifespan("_call_app", "_receive", "_send", "shutdown"), "raised": "_on_raised"}
+# lifespec's own, and each copy of it: one method makes the transitions of its table
+_LIFESPEC = {"transition": "_on"}
 # by module: the server, a class, and its methods by what their calls say
 SERVERS = {
     "uvicorn.lifespan.on": ("uvicorn", "LifespanOn", _UVICORN),
@@ -60,16 +61,16 @@ class Lifespan:
     def __init__(self) -> None:
         self.coroutine: Any = lambda: None  # weak references, to the call and to one of receive
         self.receive: Any = lambda: None
-        self.copy: Any = lambda: None  # the object of a copy of lifespec's class, which knows it
+        self.own: Any = lambda: None  # the object of lifespec's own class
         self.thread = get_ident()  # in which its event loop runs
         self.looks: Any = None  # an agent's, at this call
         self.has_received = self.is_answered = False  # of startup
 
     def is_in_receive(self) -> bool:
         """Tell whether the application waits for an event."""
-        copy = self.copy()
-        if copy is not None:
-            return bool(copy._receiving)  # noqa: SLF001
+        own = self.own()
+        if own is not None:
+            return bool(own._receiving)  # noqa: SLF001
         return getattr(self.receive(), "cr_frame", None) is not None
 
 
@@ -106,11 +107,46 @@ class Notes:
         text, error = str(message.get("message", "")), self.agent.error(sys.exc_info()[1])
         self.agent.note("Sent", str(message["type"]), text, error)
 
-    def raised(self, this: Any, _: Any, error: Any, *__: Any) -> None:
+    def raised(self, this: Any, error: Any) -> None:
         """Note what it has raised."""
-        if this in self.calls:
-            self.calls[this].is_answered = True
+        self.calls[this].is_answered = True
         self.agent.note("Raised", self.agent.error(error))
+
+    def transition(self, this: Any, is_made: Any, trigger: str, *rest: Any) -> None:
+        """Note a transition of lifespec's own class."""
+        if not is_made:
+            return
+        if trigger == "startup":
+            self.begin(this)
+            self.agent.note("Called", self.server)
+        elif trigger == "shutdown":
+            self.shutdown()
+        elif this in self.calls:
+            self.note_received(this)
+            self.calls[this].is_answered = True
+            if trigger.startswith("lifespan."):
+                error = self.agent.error(sys.exc_info()[1])
+                self.agent.note("Sent", trigger, str(this._message), error)  # noqa: SLF001
+            elif trigger == "raised":
+                self.raised(this, rest[1])
+            elif trigger in ("cancelled", "expired"):
+                self.agent.note("Raised", seen.Error("CancelledError", "", [], outside=True))
+
+    def begin(self, this: Any) -> Lifespan:
+        """Follow the call that an object of lifespec's own class has begun."""
+        call = self.calls[this] = Lifespan()
+        call.coroutine = weakref.ref(stacks.coroutine_of(this._task))  # noqa: SLF001
+        call.own = weakref.ref(this)
+        self.agent.lifespans.append(call)
+        self.agent.loops[this._loop] = call.thread  # noqa: SLF001
+        return call
+
+    def note_received(self, this: Any) -> None:
+        """Note that the application has received startup, once it has."""
+        call = self.calls[this]
+        if not call.has_received and not this._inbox:  # noqa: SLF001
+            call.has_received = True
+            self.agent.note("Received")
 
     def shutdown(self, *_: Any) -> None:
         """Note that the server sends lifespan.shutdown."""
@@ -131,7 +167,8 @@ class Notes:
         self.agent.note("NoLifespan", self.server)
 
 
-AFTER_CALL = ("called", "received", "sent")  # noted with the result of the call, or once it is made
+# noted with the result of the call, or once it is made
+AFTER_CALL = ("called", "received", "sent", "transition")
 
 
 class Finder:
@@ -175,7 +212,7 @@ def hook_class(kind: Any, server: str, methods: dict[str, str], agent: Any) -> N
     notes = Notes(agent, server)
     for what, method in methods.items():
         on_call(kind, method, getattr(notes, what), first=what not in AFTER_CALL)
-    if "called" in methods and "raised" not in methods:
+    if "called" in methods:
         _note_what_is_caught(kind, notes)
     return notes
 
@@ -193,7 +230,7 @@ def _note_what_is_caught(kind: Any, notes: Notes) -> None:
         error = sys.exc_info()[1]
         if error is not None and this in notes.calls:
             with guard.keeping():
-                notes.raised(this, None, error)
+                notes.raised(this, error)
 
     kind.__setattr__ = set_now
 
@@ -249,18 +286,14 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
 def follow(kind: Any, this: Any, thread: int, agent: Any) -> None:
     """Let a copy of lifespec's class tell what it does, and note how far it has come."""
     notes = hook_class(kind, "", _LIFESPEC, agent)
-    call = notes.calls[this] = Lifespan()
-    call.coroutine = weakref.ref(stacks.coroutine_of(this._task))  # noqa: SLF001
-    call.copy = weakref.ref(this)
-    call.thread = thread
-    call.has_received = True
-    agent.lifespans.append(call)
+    call = notes.begin(this)
+    call.thread = agent.loops[this._loop] = thread  # noqa: SLF001
     agent.note("Called", "")
-    agent.note("Received")
-    call.is_answered = this.phase not in ("new", "waiting")
-    if call.is_answered:
+    notes.note_received(this)
+    if this.phase != "waiting":
+        call.is_answered = True
         agent.note("Sent", "lifespan.startup.complete", "", None)
-    if this.phase == "stopping":
+    if this.phase not in ("waiting", "running"):
         notes.shutdown()
 
 

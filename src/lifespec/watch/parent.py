@@ -37,11 +37,18 @@ BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})
 try:
-    import lifespec_agent.watch.agent
-    lifespec_agent.diagnosis.stacks.OURS = {folder!r}  # with this file
-    lifespec_agent.watch.agent.begin({folder!r}, {own!r})
-except Exception:
-    pass
+    if sys.version_info >= (3, 9):
+        import lifespec_agent.watch.agent
+        lifespec_agent.diagnosis.stacks.OURS = {folder!r}  # with this file
+        lifespec_agent.watch.agent.begin({folder!r}, {own!r})
+except Exception as error:
+    try:
+        import os, time
+        failure = type(error).__name__, str(error), __file__, 0, "begin"
+        with open(os.path.join({folder!r}, "%d.seen" % os.getpid()), "a") as file:
+            file.write(repr(("Failed", time.time(), failure)) + "\\n")
+    except Exception:
+        pass
 sys.path[:] = [each for each in sys.path if each != {folder!r}]
 """
 HIDDEN = """\

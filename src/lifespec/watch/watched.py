@@ -43,7 +43,7 @@ class Process:
         self.path = path
         self.pid = int(path.stem)
         self.server = ""
-        self.python = ""
+        self.python = "3.9"  # or a newer one
         self.lines: list[seen.Event] = []
         self.look: Look | None = None
         self.course = Course()

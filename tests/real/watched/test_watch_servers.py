@@ -1,7 +1,9 @@
 """`lifespec watch` names what real servers wait for: the line that it names is the author's."""
 
 import os
+import pty
 import re
+import select
 import signal
 import socket
 import sys
@@ -14,6 +16,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from lifespec.watch import seen
+from lifespec.watch.agent import SOON
 from loopback import LIMIT, until
 from serving import Program, free_port
 
@@ -194,6 +197,81 @@ def test_what_has_no_trouble_is_not_talked_about(server: str, app: str) -> None:
 def test_a_server_on_another_python(python: str) -> None:
     with Program([*WATCH, "0.5", "--", python, "unknown.py"], HERE) as program:
         hears(program, "startup has lasted .* Event is set in `connect`, unknown.py:7")
+
+
+@pytest.mark.parametrize("kind", ["own", "copy", "task", "call"])
+@pytest.mark.parametrize(
+    ("trouble", "says"),
+    [
+        ("startup-waits", f"startup has lasted .* {FOR_EVER}"),
+        ("clean-up-blocks", f"clean-up has lasted .* {BLOCKS} `joins`"),
+        ("thread", "has ended, and its process stays: the thread `pump` is no"),
+        ("none", r"started in [\d.]+ s, stopped in [\d.]+ s; exit status 0"),
+    ],
+)
+def test_a_server_of_ones_own(kind: str, trouble: str, says: str, tmp_path: Path) -> None:
+    """With lifespec's Lifespan, with a copy of it, and as one that nobody knows."""
+    command = [*WATCH, "1", "--", "python", "own_server.py", kind, str(tmp_path)]
+    with Program(command, HERE, PYTHONUNBUFFERED="1", TROUBLE=trouble, PATH=PATH) as program:
+        if trouble != "startup-waits":
+            until(program, "serving")
+            program.process.send_signal(signal.SIGTERM)
+        hears(program, says)
+        assert "cut off" not in said(program)
+        assert trouble == "startup-waits" or "startup has lasted" not in said(program)
+
+
+@pytest.mark.parametrize("server", ["uvicorn", "granian", "gunicorn-asgi"])
+def test_a_stop_is_seen_whoever_asked_for_it(server: str) -> None:
+    """The request begins once the server is looked at once a second; SIGHUP is a reload."""
+    with watched(server) as program, ExitStack() as stack:
+        opened(program, "/").close()
+        time.sleep(SOON + 1)  # nothing tells that
+        stack.enter_context(opened(program, "/board"))
+        if server == "gunicorn-asgi":
+            program.process.send_signal(signal.SIGHUP)
+        else:
+            first = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children")
+            for pid in first.read_text().split():
+                if b"lifespec" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]:
+                    os.kill(int(pid), signal.SIGTERM)
+        hears(program, r"Requests that are open: 1 GET /board(, for [1-9] s)?, in `events`")
+
+
+@pytest.mark.parametrize(
+    ("server", "keys", "says"),
+    [
+        ("uvicorn", [b"\x03"], "Uvicorn looks at Ctrl-C only when startup has ended: Ctrl-\\ ends"),
+        ("granian", [b"\x03"], "Granian looks at Ctrl-C only when startup has ended: Ctrl-\\ ends"),
+        ("uvicorn-workers", [b"\x1c"], "Uvicorn starts each worker anew that Ctrl-\\ ends: press"),
+        ("uvicorn-workers", [b"\x03"], "Uvicorn looks at Ctrl-C only when startup has ended: Ctrl"),
+    ],
+)
+def test_the_way_out_is_named_and_leads_out(server: str, keys: list[bytes], says: str) -> None:
+    """In a terminal: what is named then ends the server."""
+    command = SERVERS[server].format(app="troubles:app", port=free_port()).split()
+    pid, terminal = pty.fork()
+    if not pid:
+        os.chdir(HERE)
+        os.environ.update(PATH=PATH, TROUBLE="startup-waits", PYTHONUNBUFFERED="1")
+        os.execv(sys.executable, [*WATCH, "1", "--language", "en", "--", *command])  # noqa: S606
+    output = ""
+
+    def hears_there(words: str) -> None:
+        nonlocal output
+        end = time.monotonic() + LIMIT
+        while words not in " ".join(output.split()):
+            assert select.select([terminal], [], [], end - time.monotonic())[0], output
+            output += os.read(terminal, 1000).decode()
+
+    hears_there("startup has lasted")
+    for key in keys:
+        os.write(terminal, key)
+    hears_there(says)
+    os.write(terminal, b"\x1c" if keys == [b"\x03"] else b"\x03\x1c")
+    hears_there("exit status")
+    os.close(terminal)
+    os.waitpid(pid, 0)
 
 
 def is_serving(file: Path) -> bool:

@@ -35,7 +35,7 @@ TICK = 0.05  # seconds between two looks at the command
 BLOCK = 65536  # bytes
 SHORT = 60  # characters of the path of a folder for a socket
 # what travels into the command's processes
-HELD = {"diagnosis": ("guard", "stacks"), "watch": ("hold", "hooks")}
+HELD = {"diagnosis": ("guard", "stacks"), "watch": ("hold", "hooks", "seen")}
 BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})
