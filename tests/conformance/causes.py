@@ -249,8 +249,8 @@ async def life(app):
     app.mount("/static", StaticFiles(directory="."))
     app.include_router(orders)
     app.mount("/admin", admin)
-    async with admin.router.lifespan_context(admin):
-        yield
+    async with admin.router.lifespan_context(admin) as state:
+        yield state
 app = FastAPI(lifespan=life)
 
 ## its lifespan is replaced while it starts

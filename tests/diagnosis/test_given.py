@@ -212,7 +212,7 @@ def test_what_routers_have_is_read() -> None:
 
 def test_what_a_router_gets_later_is_told_with_the_call() -> None:
     app, inner = FastAPI(), Starlette(lifespan=life)
-    before = [given.Router.now(app.router)]
+    before = [given.Router.now(app.router, served=True)]
     assert given.late(before, []) == []
     inner.state.outer = app
     app.get("/orders")(opens)

@@ -70,17 +70,18 @@ class Registered(NamedTuple):
 
 
 class Router(NamedTuple):
-    """A router of Starlette as it was before startup."""
+    """A router of Starlette as it was before startup; `served`: the subject itself holds it."""
 
     router: Any
+    served: bool
     lifespan: Any
     routes: Collection[Any]
     handlers: Collection[Any]
 
     @classmethod
-    def now(cls, router: Any) -> Self:
+    def now(cls, router: Any, *, served: bool) -> Self:
         """Return a router as it is."""
-        return cls(router, router.lifespan_context, [*router.routes], _handlers_of(router))
+        return cls(router, served, router.lifespan_context, [*router.routes], _handlers_of(router))
 
     def added(self, before: Collection[int]) -> Iterator[tuple[Any, Any]]:
         """Yield what was given to it since, such as an application, and what would run of that.
@@ -297,7 +298,8 @@ def _find(subject: object) -> tuple[list[Registered], list[Router]]:
     codes = {each.code for each in found}
     routers = of_kind("starlette.routing", "Router", kept.values())
     found += [each for each in _of_routers(routers, names) if each.code not in codes]
-    return found, [Router.now(each) for each in routers]
+    served = held([subject])
+    return found, [Router.now(each, served=id(each) in served) for each in routers]
 
 
 def _names(modules: Iterable[ModuleType]) -> dict[int, str]:
@@ -314,10 +316,10 @@ def _names(modules: Iterable[ModuleType]) -> dict[int, str]:
 def late(routers: Collection[Router], calls: Collection[Given]) -> list[Registered]:
     """Return the lifespans and handlers that routers got since, with the calls that gave them."""
     found = dict[CodeType, Registered]()
-    before = {id(each.router) for each in routers}
+    served = {id(each.router) for each in routers if each.served}
     for router in routers:
         receiver = type(router.router).__name__
-        for given, value in router.added(before):
+        for given, value in router.added({*served, id(router.router)}):
             for code in _codes(value):
                 places = [call.place for call in calls if call.value is given]
                 place = places[-1] if places else place_of(code)
