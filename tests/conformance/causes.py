@@ -608,6 +608,102 @@ async def life(app):
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, print)
     yield
 
+## it stops only after a request, exit 1
+> starts, and does not always stop
+> stops no, if it is stopped at once after its start: AssertionError: not started
+> in `life`, shop.py:22 yes, after a request
+started = []
+async def work():
+    await asyncio.sleep(0.05)
+    started.append(1)
+async def life(app):
+    task = asyncio.create_task(work())
+    yield
+    task.cancel()
+    if not started:
+        raise AssertionError("not started")
+
+## it stops only at once, exit 1
+> starts, and does not always stop
+> stops no, after a request: OSError: no disk, in `life`, shop.py:21 yes, if it is stopped at
+from starlette.responses import PlainTextResponse
+requests = []
+async def home(request):
+    requests.append(1)
+    return PlainTextResponse("12 apples")
+async def life(app):
+    yield
+    if requests:
+        raise OSError("no disk")
+app = Starlette(lifespan=life)
+app.add_route("/", home)
+
+## its thread ends with a request, exit 1
+> starts and stops, but its process does not always end
+> (wait), started in `life`, shop.py:19. The process does not end before it. Only if it is
+> End it, or close what started it
+= thread-stays
+from starlette.responses import PlainTextResponse
+asked = threading.Event()
+async def home(request):
+    asked.set()
+    return PlainTextResponse("12 apples")
+async def life(app):
+    threading.Thread(target=asked.wait).start()
+    yield
+app = Starlette(lifespan=life)
+app.add_route("/", home)
+
+## it stays closed
+> again started once more in the same process, in a new event loop, as tests do: a request was
+> answered with status 200 the first time, and was answered with status 503 the second time
+= second-start
+from starlette.responses import PlainTextResponse
+stopping = []
+async def home(request):
+    return PlainTextResponse("", 503 if stopping else 200)
+async def life(app):
+    yield
+    stopping.append(1)
+app = Starlette(lifespan=life)
+app.add_route("/", home)
+
+## each start adds its routes
+> status 200 the first time, and raised RuntimeError: the client is closed, in `home`, shop.py:18
+> each start adds a route `/`; the first of them answers
+= second-start
+from starlette.responses import PlainTextResponse
+async def life(app):
+    closed = []
+    async def home(request):
+        if closed:
+            raise RuntimeError("the client is closed")
+        return PlainTextResponse("12 apples")
+    app.add_route("/", home)
+    yield
+    closed.append(1)
+
+## its answers differ for good reasons
+from starlette.responses import PlainTextResponse
+before = []
+async def home(request):
+    before.append(1)
+    return PlainTextResponse(f"request {len(before)}", (302, 429)[len(before) - 1])
+async def life(app):
+    app.router.routes[:] = []
+    app.add_route("/", home)
+    yield
+app = Starlette(lifespan=life)
+
+## it says in its output why, exit 2
+> printed line 2 line 3 line 4 line 5 line 6 line 7 line 8 line 9 line 10 See the settings.
+async def life(app):
+    for number in range(11):
+        print("line", number)
+    print("See the settings.", file=sys.stderr)
+    raise OSError("refused")
+    yield
+
 ## another answers in its place
 > nothing ran it startup was answered in `Wrap.__call__`, shop.py:20
 = never-ran

@@ -1,5 +1,6 @@
 """A named application is imported once, in another process; what cannot be checked is said so."""
 
+import logging
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -145,11 +146,44 @@ def test_progress_is_told_while_one_waits(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"only": ["extra"]}, {"ignore": ["startup"]}, {"spec": "asgi 9.0"}]
+    "wrong",
+    [{"only": ["extra"]}, {"ignore": ["startup"]}, {"ignore": ["never-run"]}, {"spec": "asgi 9.0"}],
 )
 def test_what_there_is_not_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(Unchecked):
         check_app(faultless, **wrong)
+
+
+def log(_: Any) -> None:
+    logging.getLogger("shop").error("no cache")
+
+
+def open_once(_: Any) -> None:
+    OPENED.append(1)
+    assert len(OPENED) == 1
+
+
+OPENED: list[int] = []
+LOGS = says("receive", log, STARTED, "receive", STOPPED)
+ONCE = says("receive", open_once, STARTED, "receive", STOPPED)
+
+
+@pytest.mark.parametrize(("app", "name"), [(LOGS, "logged-error"), (ONCE, "second-start")])
+def test_a_problem_fails_if_it_is_asked_for_and_can_be_accepted(app: Any, name: str) -> None:
+    only = ["start-and-stop", "two-loops"]
+    found = check_app(app, only=only)
+    assert (found.status, [*found.problems]) == (0, [name])
+    assert f"{name}: exit status 1 with --strict" in one_line(found)
+    strict = check_app(app, only=only, strict=True)
+    assert (strict.status, strict.ok) == (1, False)
+    accepted = check_app(app, only=only, strict=True, ignore=[name])
+    assert accepted.ok, accepted
+    assert str(accepted).splitlines()[0].endswith("keeps lifespan 2.0 (ASGI)")
+
+
+def test_a_name_that_is_almost_right_gets_the_right_one() -> None:
+    with pytest.raises(Unchecked, match="Did you mean never-ran"):
+        check_app(faultless, ignore=["never-run"])
 
 
 def test_what_cannot_be_called_is_no_application() -> None:

@@ -18,6 +18,7 @@ from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
 from lifespec.words import Words
 
+JOB = Job("application", "shop:app", "asgi 2.0", 30.0)
 RECEIVED = Line(0.0, "received", "lifespan.startup")
 REFUSED = Line(1.0, "refused", "1", why=fact("no-event", value="1"))
 REQUEST = Line(2.0, "called", "http", call=1)
@@ -118,6 +119,49 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
     assert row_says(saw("failed", caught=error), "change") == []
 
 
+HOW = {  # how an answer is judged: by its phase, how it came, and when
+    ("startup", "complete"): "held",
+    ("startup", "failed"): "held",
+    ("startup", "silent"): "broken",
+    ("startup", "hung"): "unspecified",
+    ("startup", "raised"): "skip",
+    ("shutdown", "complete"): "held",
+    ("shutdown", "failed"): "held",
+    ("shutdown", "silent"): "broken",
+    ("shutdown", "hung"): "broken",
+    ("shutdown", "returned"): "broken",
+    ("shutdown", "raised"): "unspecified",
+    ("shutdown", "exited"): "skip",
+    ("shutdown", "returned serving"): "skip",
+}
+
+
+@pytest.mark.parametrize(("phase", "answer"), HOW)
+def test_each_answer_is_judged(phase: str, answer: str) -> None:
+    seen = saw(answer) if phase == "startup" else saw("complete", answer)
+    judge = OfApplication(JOB, seen, seen)
+    assert judge.outcome(Expectation(f"{phase}-answered", "answered")).how == HOW[phase, answer]
+
+
+@pytest.mark.parametrize(
+    ("rule", "seen", "how"),
+    [
+        ("events-known", saw(), "skip"),
+        ("events-known", saw("complete", "", sent("")), "held"),
+        ("message-is-text", saw("complete", "complete", sent("")), "skip"),
+        ("message-is-text", saw("failed", "", sent("")), "held"),
+        ("message-is-text", saw("complete", "failed", sent("")), "held"),
+        ("shutdown-answered-once", saw("complete", "", sent("")), "skip"),
+        ("shutdown-answered-once", saw("complete", "failed serving", sent("")), "skip"),
+        ("shutdown-answered-once", saw("complete", "complete", sent("")), "held"),
+        ("state-keys-text", saw("complete", "", sent(""), Line(2.0, "over")), "skip"),
+        ("state-keys-text", saw("complete", "", sent(""), Line(2.0, "over", "with state")), "held"),
+    ],
+)
+def test_a_rule_without_its_occasion_is_not_judged(rule: str, seen: Observation, how: str) -> None:
+    assert OfApplication(JOB, seen, seen).outcome(Expectation(rule, "kept")).how == how
+
+
 @pytest.mark.parametrize(
     ("phrase", "rule", "seen", "first", "how"),
     [
@@ -129,5 +173,5 @@ def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() 
 def test_a_phrase_is_judged(
     phrase: str, rule: str, seen: Observation, first: Observation, how: str
 ) -> None:
-    judge = OfApplication(Job("application", "shop:app", "asgi 2.0", 30.0), seen, first)
+    judge = OfApplication(JOB, seen, first)
     assert judge.outcome(Expectation(rule, phrase)).how == how

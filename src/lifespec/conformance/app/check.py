@@ -207,6 +207,8 @@ def _is_doubtful(case: str, seen: Observation, found: Collection[Finding], limit
 
     They may want the same port, or the same file.
     """
+    if seen.unplayed:
+        return False
     if case == SERVING and not stops(seen):
         return True
     if case == AGAIN and any(second_start(seen, limit)):
@@ -247,7 +249,11 @@ def _course(
     job: Job, plan: Plan, results: Mapping[str, Result], ignored: Collection[str]
 ) -> Course:
     """Return how the application went, without the problems that are ignored."""
-    seen = {name: _without(result.seen, ignored) for name, result in results.items()}
+    seen = {
+        name: _without(result.seen, ignored)
+        for name, result in results.items()
+        if not result.seen.unplayed
+    }
     again = None if "second-start" in ignored else seen.get(AGAIN)
     return Course(seen[plan.first], seen.get(SERVING), again, job.limit)
 
