@@ -33,6 +33,7 @@ TICK = 0.1  # seconds between two looks
 REST = 1.0  # while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
 MOST = 8  # calls, and lines of a call, that are written down
+_MODULE = type(sys)
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 COUNTED = 200  # tasks whose calls are looked at, the oldest first
 
@@ -54,7 +55,8 @@ class Agent:
         self.lifespans: list[hooks.Lifespan] = []
         self.others: list[seen.Call] = []  # calls that no hook has told
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
-        self.copies: set[Any] = set()  # classes that are lifespec's, in another module
+        self.copies: dict[Any, hooks.Notes] = {}  # classes that are lifespec's, in another module
+        self.modules: set[str] = set()  # that were searched for them
         self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
         self.died: set[int] = set()
         self.busy = looks.Busy()
@@ -125,6 +127,7 @@ class Agent:
         if os.path.exists(os.path.join(self.folder, "stop")):
             self.is_stopping = True
         self.find_served()
+        self.find_copies()
         frames = stacks.threads()
         frames.pop(get_ident(), None)
         loops = self.running(frames)
@@ -145,6 +148,14 @@ class Agent:
         file = getattr(module, "__file__", None)
         if file:
             stacks.serve(file, is_package=hasattr(module, "__path__"))
+
+    def find_copies(self) -> None:
+        """Find copies of lifespec's class in the modules that are imported since the last look."""
+        for name, module in [*sys.modules.items()]:
+            is_begun = getattr(getattr(module, "__spec__", None), "_initializing", False)
+            if name not in self.modules and not is_begun and type(module) is _MODULE:
+                self.modules.add(name)
+                hooks.hook_copies(module, self)
 
     def running(self, frames: dict[int, Any]) -> dict[Any, Any]:
         """Return the event loops that run, each with the innermost frame of its thread.
@@ -289,9 +300,10 @@ class Agent:
         if copy is None:
             return False
         kind, this = copy
-        if kind not in self.copies and not any(call.own() is this for call in self.lifespans):
-            self.copies.add(kind)
-            hooks.follow(kind, this, thread, self)
+        hooks.hook_copies(sys.modules.get(kind.__module__, sys), self)
+        is_known = any(call.own() is this for call in self.lifespans)
+        if kind in self.copies and not is_known:
+            hooks.follow(self.copies[kind], this, thread)
         return True
 
     def note_died(self, task: Any) -> None:

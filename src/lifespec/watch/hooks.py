@@ -283,9 +283,9 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
     setattr(kind, method, noted)
 
 
-def follow(kind: Any, this: Any, thread: int, agent: Any) -> None:
-    """Let a copy of lifespec's class tell what it does, and note how far it has come."""
-    notes = hook_class(kind, "", _LIFESPEC, agent)
+def follow(notes: Notes, this: Any, thread: int) -> None:
+    """Note how far a call has come that a copy of lifespec's class has made before."""
+    agent = notes.agent
     call = notes.begin(this)
     call.thread = agent.loops[this._loop] = thread  # noqa: SLF001
     agent.note("Called", "")
@@ -295,6 +295,20 @@ def follow(kind: Any, this: Any, thread: int, agent: Any) -> None:
         agent.note("Sent", "lifespan.startup.complete", "", None)
     if this.phase not in ("waiting", "running"):
         notes.shutdown()
+
+
+def hook_copies(module: Any, agent: Any) -> None:
+    """Let a copy of lifespec's class in a module tell what it does, whatever it is called."""
+    names = vars(module)
+    if _has_table(names) and module.__name__ not in SERVERS:
+        for kind in [*names.values()]:
+            if isinstance(kind, type) and "_call_app" in vars(kind) and kind not in agent.copies:
+                agent.copies[kind] = hook_class(kind, "", _LIFESPEC, agent)
+
+
+def _has_table(names: dict[str, Any]) -> bool:
+    table = names.get("TABLE")
+    return isinstance(table, dict) and "lifespan.startup.complete" in table.get("waiting", ())
 
 
 def recognised(frames: list[Any]) -> Any:

@@ -10,15 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import troubles
-
 from lifespec import server
-
-
-async def with_lifespan(kind: Any, stop: asyncio.Event) -> None:
-    async with kind(troubles.app):
-        print("serving", flush=True)
-        await stop.wait()
 
 
 def copied() -> Any:
@@ -28,6 +20,16 @@ def copied() -> Any:
     (folder / "life.py").write_text(text)
     sys.path.insert(0, str(folder))
     return importlib.import_module("life").Life
+
+
+LIFE = copied() if sys.argv[1] == "copy" else server.Lifespan
+import troubles  # it takes a while
+
+
+async def with_lifespan(kind: Any, stop: asyncio.Event) -> None:
+    async with kind(troubles.app):
+        print("serving", flush=True)
+        await stop.wait()
 
 
 async def by_hand(stop: asyncio.Event, *, in_a_task: bool) -> None:
@@ -56,10 +58,8 @@ async def main() -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    if sys.argv[1] == "own":
-        await with_lifespan(server.Lifespan, stop)
-    elif sys.argv[1] == "copy":
-        await with_lifespan(copied(), stop)
+    if sys.argv[1] in ("own", "copy"):
+        await with_lifespan(LIFE, stop)
     else:
         await by_hand(stop, in_a_task=sys.argv[1] == "task")
 

@@ -215,6 +215,7 @@ def test_a_server_of_ones_own(kind: str, trouble: str, says: str, tmp_path: Path
     with Program(command, HERE, PYTHONUNBUFFERED="1", TROUBLE=trouble, PATH=PATH) as program:
         if trouble != "startup-waits":
             until(program, "serving")
+            time.sleep(0.5 if kind in ("task", "call") else 0)  # until it was looked at
             program.process.send_signal(signal.SIGTERM)
         hears(program, says)
         assert "cut off" not in said(program)
@@ -228,6 +229,7 @@ def test_a_stop_is_seen_whoever_asked_for_it(server: str) -> None:
         opened(program, "/").close()
         time.sleep(SOON + 1)  # nothing tells that
         stack.enter_context(opened(program, "/board"))
+        time.sleep(1.5)
         if server == "gunicorn-asgi":
             program.process.send_signal(signal.SIGHUP)
         else:
