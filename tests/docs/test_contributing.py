@@ -114,7 +114,7 @@ def test_a_cause_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     program += "async def life(app):\n-    raise OSError('no sample')\n    yield\n\n"
     change("tests/conformance/causes.py", start, start + program)
     row = '    Row((), "advise-port"'
-    sample = '    Row((), "advise-sample", ["no sample"]),\n'
+    sample = '    Row((), "advise-sample", [OS], ["no sample"]),\n'
     change("src/lifespec/diagnosis/advice.py", row, sample + row)
     sentences = "src/lifespec/conformance/data/sentences.toml"
     change(sentences, "\nadvise-port", '\nadvise-sample = "Take a sample."\nadvise-port')
