@@ -152,8 +152,9 @@ class Agent:
     def find_copies(self) -> None:
         """Find copies of lifespec's class in the modules that are imported since the last look."""
         for name, module in [*sys.modules.items()]:
-            is_begun = getattr(getattr(module, "__spec__", None), "_initializing", False)
-            if name not in self.modules and not is_begun and type(module) is _MODULE:
+            if name in self.modules or type(module) is not _MODULE:  # another may run code
+                continue
+            if not getattr(vars(module).get("__spec__"), "_initializing", False):
                 self.modules.add(name)
                 hooks.hook_copies(module, self)
 

@@ -300,15 +300,16 @@ def follow(notes: Notes, this: Any, thread: int) -> None:
 def hook_copies(module: Any, agent: Any) -> None:
     """Let a copy of lifespec's class in a module tell what it does, whatever it is called."""
     names = vars(module)
-    if _has_table(names) and module.__name__ not in SERVERS:
+    if _has_table(names) and names.get("__name__") not in SERVERS:
         for kind in [*names.values()]:
-            if isinstance(kind, type) and "_call_app" in vars(kind) and kind not in agent.copies:
+            is_class = issubclass(type(kind), type)
+            if is_class and "_call_app" in vars(kind) and kind not in agent.copies:
                 agent.copies[kind] = hook_class(kind, "", _LIFESPEC, agent)
 
 
 def _has_table(names: dict[str, Any]) -> bool:
     table = names.get("TABLE")
-    return isinstance(table, dict) and "lifespan.startup.complete" in table.get("waiting", ())
+    return type(table) is dict and "lifespan.startup.complete" in table.get("waiting", ())
 
 
 def recognised(frames: list[Any]) -> Any:

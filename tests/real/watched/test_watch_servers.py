@@ -193,6 +193,16 @@ def test_what_has_no_trouble_is_not_talked_about(server: str, app: str) -> None:
         assert own[0].startswith("lifespec: started in ")
 
 
+def test_hostile_objects_of_an_application_make_no_look_fail() -> None:
+    command = SERVERS["uvicorn"].format(app="hostile:app", port=free_port()).split()
+    folder = str(HERE.parents[1] / "diagnosis")
+    with Program([*WATCH, "3", "--", *command], HERE, PYTHONPATH=folder, PATH=PATH) as program:
+        until(program, "running on")
+        program.process.send_signal(signal.SIGTERM)
+        hears(program, r"started in [\d.]+ s, stopped in [\d.]+ s")
+        assert "lifespec itself failed" not in said(program)
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_a_server_on_another_python(python: str) -> None:
     with Program([*WATCH, "0.5", "--", python, "unknown.py"], HERE) as program:
