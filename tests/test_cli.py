@@ -268,10 +268,14 @@ def test_elsewhere_progress_is_a_line_now_and_then(
     checks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ended("check", "app", "shop:live")
-    assert "cases are over" not in capfd.readouterr().err
+    plan = "lifespec: 11 cases: the application is started 9 times, up to 8 at a time, with its own"
+    assert capfd.readouterr().err == f"{plan} settings\n"
     monkeypatch.setattr(commands, "PAUSE", 0.0)
     ended("check", "app", "shop:live")
-    assert "lifespec: 0 s: 2 cases are over, start-and-stop is not\n" in capfd.readouterr().err
+    assert capfd.readouterr().err.splitlines()[1:] == [
+        "lifespec: starts: yes",
+        "lifespec: 0 s: 2 cases are over, start-and-stop is not",
+    ]
     assert len(checks) == 2
 
 

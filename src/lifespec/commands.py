@@ -214,6 +214,7 @@ class _Progress:
         self.is_terminal = sys.stderr.isatty()
         self.began = self.last = time.monotonic()
         self.count = 0
+        self.later: list[Fact] = []  # to be said with the first line about progress
 
     def __enter__(self) -> None:
         pass
@@ -236,11 +237,18 @@ class _Progress:
         self._say(what)
 
     def first(self, rows: Sequence[Row]) -> None:
-        """Say how the application starts and stops, once the first case is over."""
+        """Say how the application starts and stops, once the first case is over.
+
+        Where there is no terminal, nobody waits for it: then it is said if the check takes long.
+        """
         self.count += 1
         for row in rows:
             says = self.words.say(row.fact)
-            self._say(fact("first-row", label=self.words.translate(row.label), says=says))
+            what = fact("first-row", label=self.words.translate(row.label), says=says)
+            if self.is_terminal:
+                self._say(what)
+            else:
+                self.later.append(what)
 
     def case(self, name: str, found: Sequence[Finding]) -> None:
         """Say that a case is over."""
@@ -254,6 +262,9 @@ class _Progress:
         now = time.monotonic()
         if not self.is_terminal and now - self.last >= PAUSE:
             self.last = now
+            for what in self.later:
+                self._say(what)
+            self.later.clear()
             lasted = f"{now - self.began:.0f}"
             self._say(fact("progress-of-check", seconds=lasted, count=self.count, case=name))
 
