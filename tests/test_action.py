@@ -44,6 +44,11 @@ def checked(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     ("inputs", "status", "words"),
     [
         ({"junit": "a.xml"}, 0, "WARN receive-refuses-unknown"),
+        (
+            {"target": "", "command": "python -m uvicorn shop:careless"},
+            0,
+            "uvicorn shop:careless: s",
+        ),
         ({"strict": "true", "ignore": IGNORED}, 1, "1 missed: unknown-scope-rejected"),
     ],
 )
@@ -60,6 +65,9 @@ def test_the_report_is_the_log_and_the_summary(
     ("inputs", "sentence"),
     [
         ({"strict": "yes"}, "strict is 'yes': give true or false."),
+        ({"target": ""}, "give a target or a command, and not both."),
+        ({"command": "uvicorn shop:careless"}, "give a target or a command, and not both."),
+        ({"target": "", "command": "x", "subject": "server"}, "command is for an application: w"),
         ({"subject": "application"}, "subject is 'application': give app, middleware or server."),
         ({"target": "shop:careless $(touch ran)", "subject": "server"}, "lifespec: the command"),
         ({"target": "echo {app} {port}", "subject": "server"}, "lifespec: echo {app} {port} ended"),

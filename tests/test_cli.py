@@ -112,7 +112,10 @@ def test_bad_usage_is_refused_by_argparse(timeout: str, capfd: pytest.CaptureFix
         (["check", "app", "x", "--spec", "wsgi"], "there is no specification wsgi: name one of "),
         (["explain", "startup-send"], "there is no rule startup-send. Did you mean startup-sent, "),
         (["cases", "--rule", "zzz"], "there is no rule zzz; `lifespec cases` lists all"),
-        (["check", "server", "x"], "the command has no {app}: x"),
+        (
+            ["check", "server", "x"],
+            "the command has no {app}: x. Type {app} as it is: the suite",
+        ),
         (["check", "server", "--language", "zh", "x"], "命令中没有 {app}：x"),
         (["copy", "nothing"], "there is no file nothing to copy: name one of server, server_trio"),
         (["copy", "server", "validate"], "several files need a folder that exists: give it with"),

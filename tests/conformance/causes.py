@@ -827,6 +827,14 @@ async def life(app):
 -        print("no database")
 +    yield
 
+## advise-variable, exit 2
+> KeyError: 'DATABASE_URL'
+import os
++os.environ["DATABASE_URL"] = "sqlite://"
+async def life(app):
+    print(os.environ["DATABASE_URL"])
+    yield
+
 ## advise-port, exit 2
 > Address already in use
 other = socket.create_server(("127.0.0.1", 0))

@@ -45,7 +45,11 @@ faultless = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
 @pytest.fixture
 def check_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report]:
     """Write a module, and check what it names."""
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    Path("bare").mkdir()
+    Path("front").mkdir()
+    Path("front/main.py").touch()
 
     def run(target: str, source: str = "", **options: Any) -> Report:
         Path("shop.py").write_text(PLAIN + source)
@@ -80,12 +84,25 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
 @pytest.mark.parametrize(
     ("target", "source", "sentence"),
     [
-        ("shop", "", "shop names no attribute: give module:attribute"),
+        ("shop", "", "shop names no attribute: give module:attribute, as in shop:app"),
+        (":app", "", ":app names no attribute: give module:attribute, as in shop.main:app"),
+        ("shop:make()", "", "is a call: leave out the parentheses, and give --factory: shop:make "),
+        (
+            "front:app",
+            "",
+            "front is a folder without __init__.py, so it has no app: call",
+        ),
+        ("front:app", "", "such as cd front, or name a module in it, such as front.main:app"),
+        ("bare:app", "", "bare is a folder without __init__.py, and it has no module"),
+        ("shop:app", "import work.models", "is the folder that you are in: call the command in th"),
+        ("shop:app", "import work.models", "and name work.shop:app"),
+        ("shop:app", "os.environ['NOSUCH']", "Set this variable of the environment for this comma"),
         ("shop:app-1", "", "names no attribute"),
         ("shop.py:app", "", "shop.py is no module name: give shop:app"),
         ("nosuch.main:app", "", "there is no module nosuch"),
         ("shop:Shop.ap", "", "there is no ap in Shop: it has app"),
-        ("shop:zzz", "", "there is no zzz in shop: name one that it has"),
+        ("shop:zzz", "", "there is no zzz in shop: it has"),
+        ("shop:Shop.zzz", "", "there is no zzz in Shop: name one that it has"),
         ("shop:number", "", "shop:number is 7, which cannot be called"),
         ("shop:app", "async def f(): ...\napp = f()", "shop:app is a coroutine, because `f` is an"),
         ("shop:Shop", "", "it is the class Shop: name an application that the class makes"),

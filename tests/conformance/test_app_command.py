@@ -194,6 +194,13 @@ def test_a_command_that_cannot_be_started_is_told(program: str) -> None:
         check_app([program])
 
 
+@pytest.mark.usefixtures("shop")
+def test_a_server_that_runs_no_lifespan_is_told() -> None:
+    report = checked("uvicorn shop:app --lifespan off", quick=True)
+    told = "never ran with this command uvicorn runs no lifespan: neither startup nor clean-up"
+    assert told in " ".join(str(report).split())
+
+
 def test_what_a_command_prints_is_shown_until_it_would_serve(
     shop: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,8 @@ class Row(NamedTuple):
 
     With `where`, only in that phase or on that server.  With `classes`, only for an exception that
     is of one of these, by whole names; with `says` its text has one of these, with `numbers` its
-    `errno` is one of these.  `own` says whether a line of the author's has to have raised it.
+    `errno` is one of these; with `file`, only if it was raised there.  `own` says whether a line of
+    the author's has to have raised it.
     """
 
     found: Collection[str]
@@ -27,6 +28,7 @@ class Row(NamedTuple):
     numbers: Collection[int] = ()
     own: bool | None = None
     where: str = ""
+    file: str = ""
 
 
 KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
@@ -91,6 +93,7 @@ ROWS = (
     Row((), "advise-await", [RUNTIME], ["event loop is already running"]),
     Row((), "advise-middleware-late", [RUNTIME], ["Cannot add middleware after"]),
     Row((), "advise-yield-once", [RUNTIME], ["didn't yield", "didn't stop"]),
+    Row((), "advise-variable", [KEY], file="<frozen os>"),
     Row((), "advise-port", [OS], numbers=[errno.EADDRINUSE]),
     Row((), "advise-service", SERVICES),
     Row((), "advise-service", [OS], numbers=REFUSED),
@@ -168,6 +171,8 @@ def fits(row: Row, error: Error | None) -> bool:
     if not error:
         return not row.classes and row.own is None
     if row.own not in (None, bool(error.place)):
+        return False
+    if row.file and row.file != error.file:
         return False
     if not row.classes:
         return True

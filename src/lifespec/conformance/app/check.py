@@ -31,7 +31,7 @@ from lifespec.conformance.finding import (
 from lifespec.conformance.judge import Judge
 from lifespec.conformance.report import Report
 from lifespec.conformance.rules import rules
-from lifespec.diagnosis.fact import Fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import PROBLEMS, name_of
 
 LIMIT = 30.0  # seconds for an answer
@@ -142,6 +142,9 @@ def _check(
     )
     if job.role == "application":
         report = _course(job, plan, results, ignored).concluded(report)
+    if isinstance(host, Command) and host.is_off:
+        off = Row("never ran", fact("lifespan-off", server=host.hello["server"]))
+        report = replace(report, rows=(*report.rows, off))
     return _with_failures(report, results).without(ignored)
 
 

@@ -88,6 +88,11 @@ class Command(Host):
             self.cleanup = stack.pop_all()
         return self
 
+    @property
+    def is_off(self) -> bool:
+        """Whether the server would run no lifespan."""
+        return bool(self.hello.get("off"))
+
     def __exit__(self, *_: object) -> None:
         self.cleanup.close()
 

@@ -6,6 +6,8 @@ import importlib
 import inspect
 import shlex
 from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from lifespec.conformance.app.loops import needs_trio
@@ -15,6 +17,7 @@ from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import Told, short_repr
 
+MOST = 5  # names of what a module has
 _MISSING = object()
 
 
@@ -66,32 +69,68 @@ class Job(NamedTuple):
 def _named(target: str, *, factory: bool) -> Any:
     """Return what a target names, or with `factory` makes."""
     module, _, path = target.partition(":")
+    if path.endswith("()"):
+        raise NotFound(fact("called-in-name", target=target, wanted=target[:-2]))
     if not module or not all(part.isidentifier() for part in path.split(".")):
-        raise NotFound(fact("no-attribute-named", target=target))
+        is_module = module and not path and all(map(str.isidentifier, module.split(".")))
+        wanted = f"{module}:app" if is_module else "shop.main:app"
+        raise NotFound(fact("no-attribute-named", target=target, wanted=wanted))
     if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
         wanted = module.removesuffix(".py").replace("/", ".").strip(".")
         raise NotFound(fact("no-module-name", module=module, wanted=f"{wanted}:{path}"))
     own_package(module)
-    found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", module)
+    found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", target)
     for name in path.split("."):
         owner = found
         found = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
         if found is _MISSING:
-            near = tuple(difflib.get_close_matches(name, dir(owner), n=3))
-            kind = "no-attribute-near" if near else "no-attribute"
-            owner_name = getattr(owner, "__name__", None) or short_repr(owner)
-            raise NotFound(fact(kind, name=name, owner=owner_name, near=near))
+            raise NotFound(_no_attribute(name, owner))
     return _attempt(found, f"{target}()") if factory and callable(found) else found
 
 
-def _attempt(get: Callable[[], Any], what: str, module: str = "") -> Any:
-    """Return what this returns; raise NotFound for whatever it raises."""
+def _no_attribute(name: str, owner: Any) -> Fact:
+    """Return that an object has no attribute of this name, and what may be meant."""
+    owner_name = getattr(owner, "__name__", None) or short_repr(owner)
+    if isinstance(owner, ModuleType) and getattr(owner, "__file__", None) is None:
+        return _in_folder(name, owner)
+    if near := tuple(difflib.get_close_matches(name, dir(owner), n=3)):
+        return fact("no-attribute-near", name=name, owner=owner_name, near=near)
+    others = []
+    for other, value in vars(owner).items() if isinstance(owner, ModuleType) else ():
+        is_own = getattr(value, "__module__", owner_name) == owner_name
+        if callable(value) and not inspect.isclass(value) and is_own and not other.startswith("_"):
+            others.append(other)
+    if others:
+        return fact("no-attribute-other", name=name, owner=owner_name, others=tuple(others[:MOST]))
+    return fact("no-attribute", name=name, owner=owner_name)
+
+
+def _in_folder(name: str, package: ModuleType) -> Fact:
+    """Return that a folder was imported as if it were a module, and which modules it has."""
+    folder = Path(next(iter(package.__path__)))
+    owner = package.__name__
+    modules = sorted(path.stem for path in folder.glob("*.py") if path.stem.isidentifier())
+    if not modules:
+        return fact("is-folder-bare", owner=owner)
+    last = owner.rpartition(".")[2]
+    module = next((each for each in (last, "main", "app") if each in modules), modules[0])
+    wanted = f"{owner}.{module}:{name}"
+    return fact("is-folder", owner=owner, name=name, folder=folder.name, wanted=wanted)
+
+
+def _attempt(get: Callable[[], Any], what: str, target: str = "") -> Any:
+    """Return what this returns, of an import of a target; raise NotFound for what it raises."""
+    module = target.partition(":")[0]
     try:
         return get()
     except BaseException as error:
         missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{module}.".startswith(f"{missing}."):
             raise NotFound(fact("no-module", name=missing)) from None
+        here = Path.cwd().name
+        if missing and module and missing.partition(".")[0] == here:
+            parts = {"module": module, "name": here, "wanted": f"{here}.{target}"}
+            raise NotFound(fact("inside-package", **parts)) from None
         found = described(error)
         if needs_trio(found):
             raise NotFound(Fact("needs-trio-installed")) from None
