@@ -60,11 +60,10 @@ from shop import app
 asyncio.run(Server(app, port=1).serve())
 """,
     "thread": """\
-import threading, uvicorn
+import threading, time, uvicorn
 from shop import create
-thread = threading.Thread(target=uvicorn.Server(uvicorn.Config(create(), port=1)).run)
-thread.start()
-thread.join()
+threading.Thread(target=uvicorn.Server(uvicorn.Config(create(), port=1)).run, daemon=True).start()
+time.sleep(2)  # and then the main thread gives up, as it is not served
 """,
     "wsgi": "def app(environ, start_response): ...",
     "own": """\
@@ -116,6 +115,17 @@ OLDER = """\
 import sys
 sys.version_info = (3, 9, 18)
 uvicorn.run(create(), port=1)
+"""
+
+
+ENDS = """\
+import os, threading, time
+def ends():
+    while "PYTHONPATH" in os.environ:  # until it is the host
+        time.sleep(0.1)
+    time.sleep(1)
+    os._exit(0)
+threading.Thread(target=ends).start()
 """
 
 
@@ -225,6 +235,18 @@ def test_lifespec_that_fails_in_the_process_says_so(shop: Path) -> None:
     report = checked("python main.py")
     assert report.status == 2
     assert "lifespec itself failed in the process of the command" in " ".join(str(report).split())
+
+
+def test_a_process_that_ends_meanwhile_is_told(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    (shop / "main.py").write_text(ENDS + PROGRAMS["main"])
+    slow = PROGRAMS["shop"].replace("    yield", "    import time; time.sleep(99)\n    yield")
+    (shop / "shop.py").write_text(slow)
+    report = checked("python main.py", quick=True)
+    assert report.status == 2
+    assert "the process that has the application ended" in " ".join(str(report).split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

@@ -111,10 +111,13 @@ class Hold:
         """
         import signal
         import socket
+        import threading
         import traceback
 
         self.is_over = True  # servers that the application starts are its own
         self.release()
+        if threading.current_thread() is not threading.main_thread():
+            leave_main_thread()
         connection = socket.socket(socket.AF_UNIX)
         try:
             connection.connect(os.path.join(self.folder, "socket"))
@@ -153,6 +156,14 @@ class Hold:
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(AttributeError, OSError, ValueError):  # none, broken, closed
                 stream.flush()
+
+
+def leave_main_thread() -> None:
+    """Go on in a process of its own: the main thread of this one may end it."""
+    pid = os.fork()
+    if pid:
+        os.waitpid(pid, 0)
+        os._exit(0)
 
 
 def leave_loop() -> None:

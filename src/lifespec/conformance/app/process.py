@@ -125,6 +125,14 @@ class Host:
             raise not_found
         self.found = True
 
+    def _received(self) -> Result:
+        """Return the next result; raise NotFound if the host has ended."""
+        try:
+            played: Result = self.connection.recv()
+        except (EOFError, ConnectionError):
+            raise NotFound(Fact("host-ended")) from None
+        return played
+
     def play(
         self,
         names: Sequence[str],
@@ -141,7 +149,7 @@ class Host:
         waiting, began = [*names], time.monotonic()
         while waiting:
             if self.connection.poll(TICK):
-                played: Result = self.connection.recv()
+                played = self._received()
                 waiting.remove(played.case)
                 yield played
             else:
