@@ -15,7 +15,7 @@ PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6d
 SITE = $(if $(LIVE),build/live-site,site)
 DRAWERS := $(shell find docs/_ext -name '*.py')
 .PHONY: help docs live test outputs check style types coverage slow pythons review translate waiting measure matrix loglines hosts \
-	frameworks middleware bench exhaustive mutants release lock clean FORCE
+	frameworks middleware bench applications exhaustive mutants release lock clean FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z.]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -67,6 +67,8 @@ loglines: build/matrix/complete
 hosts: build/matrix/complete
 frameworks middleware hosts: %: build/%/complete
 	@$(MEASURE)/$@.py build/$@ docs/matrix/$@.json $(ROW)
+applications: .venv/complete  ## check and watch applications of others by their own commands; an hour, and 20 GB
+	@$(MEASURE)/applications.py build/applications docs/matrix/applications.json $(ROW)
 bench: .venv/complete  ## measure the speed; on other Pythons too, after make pythons; ten minutes
 	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions
