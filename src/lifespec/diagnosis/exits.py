@@ -16,7 +16,7 @@ SIGNALLED = 128  # shells add it to the number of the signal that ended a proces
 Observer = Callable[[Place | None, int], None]
 
 _observers: list[tuple[int, Observer]] = []  # each with its process: a fork has those of its parent
-_exit = os._exit
+_before = [os._exit]  # what ends the process: somebody else may have put another in its place
 
 
 class ProcessEnded(BaseException):
@@ -36,14 +36,16 @@ def noting_exits(observer: Observer) -> Iterator[None]:
     Several may observe at a time, and stop in any order.
     """
     entry = (os.getpid(), observer)
+    if not _observers:
+        _before[0] = os._exit
+        os._exit = _noted_exit
     _observers.append(entry)
-    os._exit = _noted_exit
     try:
         yield
     finally:
         _observers.remove(entry)
         if not _observers:
-            os._exit = _exit
+            os._exit = _before[0]
 
 
 def _noted_exit(status: int) -> NoReturn:
@@ -53,4 +55,4 @@ def _noted_exit(status: int) -> NoReturn:
     for pid, observer in [*_observers]:
         if pid == os.getpid():
             observer(at, status)
-    _exit(status)
+    _before[0](status)
