@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from environments import Needs
 from framework_answers import answers
 from records import Row, measure, table, versions
 from serving import FRAME, NUMBER, Program, free_port
@@ -115,4 +116,8 @@ def row(environment: Path, name: str) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(measure(sys.argv[1:], SUBJECTS, row))
+    needs = {
+        name: Needs("frameworks", [*subject["packages"], "uvicorn"])
+        for name, subject in SUBJECTS.items()
+    }
+    sys.exit(measure(sys.argv[1:], needs, row))

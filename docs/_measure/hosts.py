@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from environments import Needs
 from host_answers import OTHER, SIGNALLED, answers
 from records import Row, measure, table, versions
 from serving import Program, conditions, free_port, plain, requested
@@ -67,19 +68,20 @@ class Subject(NamedTuple):
         """Tell whether it is a server: it gets requests from here."""
         return "{port}" in self.command
 
-    def environment(self, hosts: Path) -> Path:
-        """Return what has its packages: those of `make matrix` are not installed twice."""
-        return hosts.with_name("matrix") if self.matrix else hosts
+    @property
+    def needs(self) -> Needs:
+        """What is installed for it: what `make matrix` has is not installed twice."""
+        return Needs("matrix" if self.matrix else "hosts", self.packages)
 
-    def words(self, hosts: Path, port: int) -> list[str | Path]:
+    def words(self, environment: Path, port: int) -> list[str | Path]:
         """Return its command."""
         first, *words = self.command.format(port=port).split()
-        return [self.environment(hosts) / "bin" / first, *words]
+        return [environment / "bin" / first, *words]
 
-    def conditions(self, hosts: Path) -> dict[str, str]:
+    def conditions(self, environment: Path) -> dict[str, str]:
         """Return which event loop and which parser of HTTP a server of the shop uses."""
         port = free_port()
-        return conditions(self.words(hosts, port), port, [*PROGRAMS.glob("*.toml")])
+        return conditions(self.words(environment, port), port, [*PROGRAMS.glob("*.toml")])
 
 
 SUBJECTS = {name: Subject(**row) for name, row in ROWS["rows"].items()}
@@ -88,7 +90,7 @@ SUBJECTS = {name: Subject(**row) for name, row in ROWS["rows"].items()}
 class Run(Program):
     """A host with the application, in a folder of its own."""
 
-    def __init__(self, subject: Subject, question: str, hosts: Path, place: Path) -> None:
+    def __init__(self, subject: Subject, question: str, environment: Path, place: Path) -> None:
         self.subject, self.question = subject, question
         self.port = free_port() if subject.listens else 0
         self.noted: Noted = []
@@ -96,9 +98,9 @@ class Run(Program):
         self.began = time.monotonic()
         shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
         super().__init__(
-            subject.words(hosts, self.port),
+            subject.words(environment, self.port),
             place,
-            PATH=f"{hosts / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            PATH=f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
             ASKED=question.partition(",")[0],
             HOME=str(place),
             BENTOML_HOME=str(place),
@@ -167,10 +169,18 @@ class Run(Program):
         self.wait(PAUSE)
         for name in ROWS["signals"].get(self.question, ["SIGTERM"]):
             if not self.over:
-                self.note(name)
-                self.signalled = self.signalled or time.monotonic()
-                self.process.send_signal(signal.Signals[name])
+                self.send(name)
                 self.wait(PAUSE)  # before the next one
+
+    def send(self, name: str) -> None:
+        """Send a signal to the process that was started, or "to all" of its group."""
+        kind, *to = name.split(" ", 1)
+        self.note(kind, *to)
+        self.signalled = self.signalled or time.monotonic()
+        if to:
+            os.killpg(self.process.pid, signal.Signals[kind])
+        else:
+            self.process.send_signal(signal.Signals[kind])
 
     def end(self) -> None:
         """Wait until the host has ended."""
@@ -209,8 +219,8 @@ def relevant(noted: Noted, faultless: Sequence[tuple[float, Happening]] = ()) ->
             if each in [*expected, *found] or not ABOUT.search(each[1]) or lines == LINES:
                 continue
             lines += 1
-        if before and when - before >= GAP:  # a limit
-            found.append(["seconds", round(when - before)])
+        if before and when - before >= GAP:  # a limit, which never ends early
+            found.append(["seconds", int(when - before)])
         found.append([part[:WIDTH] if isinstance(part, str) else part for part in each])
         before = when
     return [*found[:ENOUGH], ["and so on"], found[-1]] if len(found) > ENOUGH else found
@@ -258,14 +268,18 @@ def row(environment: Path, name: str) -> Row:
         "kind": subject.kind,
         "program": subject.program,
         "command": subject.command,
-        "versions": versions(subject.environment(environment), subject.packages),
+        "versions": versions(environment, subject.packages),
     }
     if subject.kind == "server" and subject.program == "shop":
         made["conditions"] = subject.conditions(environment)
     return made | {"answers": answers(happened), "happened": happened}
 
 
+def on_newest(name: str) -> bool:
+    """Tell whether a row is measured on the newest Python, too: that of a server."""
+    return SUBJECTS[name].kind == "server"
+
+
 if __name__ == "__main__":
-    # in the background of a shell SIGINT is ignored, which servers would inherit
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(measure(sys.argv[1:], SUBJECTS, row, at_once=len(SUBJECTS)))
+    needs = {name: subject.needs for name, subject in SUBJECTS.items()}
+    sys.exit(measure(sys.argv[1:], needs, row, on_newest=on_newest, at_once=len(SUBJECTS)))

@@ -4,65 +4,47 @@
 request, and then a signal: once SIGTERM, which supervisors send, and once SIGINT, which Ctrl-C
 sends.  Those of IN_TWO run with two workers, too.  A line is recorded if the same server does not
 log it for the program `answers`, which has no fault.  Beside them stands what it logs if an
-application of Starlette has the same fault, since that is what most readers have.  A server that
-hangs is given up with the keys that people press: which of them end it?
+application of Starlette has the same fault, since that is what most readers have.  What ends a
+server that hangs, and what becomes of open requests, is in another record: see `signals.py`.
 """
 
 import contextlib
-import os
 import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from environments import Needs
 from matrix import RECORDS
 from records import Row, measure, table, versions
 from serving import Program, free_port, plain
 
 ROWS = table("loglines")
-SERVERS, PROGRAMS, STREAMS = ROWS["servers"], ROWS["programs"], ROWS["streams"]["program"]
+SERVERS, PROGRAMS = ROWS["servers"], ROWS["programs"]
 STARLETTE = {
     name: ROWS["head"]["starlette"] + program for name, program in ROWS["starlette"].items()
 }
-HANGS = {  # what a server waits for, and the program that makes it wait
-    "startup": PROGRAMS["hangs-at-startup"],
-    "requests": STREAMS,
-    "tasks": STARLETTE["works-after-response"],
-    "shutdown": PROGRAMS["hangs-at-shutdown"],
-    "threads": ROWS["threads"]["program"],
-}
-KEYS = {  # after one Ctrl-C; kill -9 goes to the process that was started alone
-    "Ctrl-C": [signal.SIGINT],
-    "Ctrl-C twice": [signal.SIGINT, signal.SIGINT],
-    "Ctrl-\\": [signal.SIGINT, signal.SIGQUIT],
-    "kill -9": [signal.SIGINT, signal.SIGKILL],
-}
 FAULTLESS = "answers"
 IN_TWO = FAULTLESS, "fails", "fails-to-stop"
-PATIENCE = 75.0  # seconds: longer than the timeout of any server
-BEFORE_TIMEOUT = 5.0  # seconds after which a server that starts gets its signal
+PATIENCE = 75.0  # seconds until it serves or ends: longer than the timeout of any server
+BEFORE_TIMEOUT = 5.0  # seconds after which a server without lifespan gets its signal
+EARLY = 20.0  # seconds from the start to that signal at most: the first timeout of a server is 30
 AFTER_REQUEST = 1.0  # seconds in which an application can crash
 AFTER_SIGNAL = 10.0
-BEFORE_KEYS = 12.0  # seconds for a startup that hangs, below any timeout of a server
-AGAIN = 3  # times that each key is tried
-AFTER_KEYS = 3.0  # seconds until the next key, and for what outlives the process that ended
 OFTEN = 5  # times that a program of IN_TWO is run which fails: its status can differ
+TRIES = 3  # that a run has on a busy machine
 LOGGED = "lines", "served", "alone", "shutdown", "ended", "statuses"
-WAITED = "shutdown", "cancelled", "ended", "seconds"
-LIMIT = 6  # seconds, the value of the option for open requests
 
 
 class Way(NamedTuple):
-    """How a program is run: its signal at the end, its workers, an option, and how long it has."""
+    """How a program is run: its signal at the end, and its workers."""
 
     signal: signal.Signals
     workers: int = 1
-    option: str = ""
-    after_signal: float = AFTER_SIGNAL
 
 
 WAYS = {
@@ -72,40 +54,63 @@ WAYS = {
 }
 
 
-@contextlib.contextmanager
-def requested(
-    environment: Path, server: str, source: str, way: Way, patience: float
-) -> Iterator[tuple[Program, Path, int]]:
-    """Run a program and send it a request; yield it, its folder and the status of the answer."""
+def run(environment: Path, server: str, source: str, way: Way, patience: float = PATIENCE) -> Row:
+    """Run one program under one server; return what it did.
+
+    `alone` is whether it ended without a signal, `ended` whether it did so in time.
+    """
     port = free_port()
     subject = RECORDS["servers"][SERVERS[server]["row"]]
     words = subject.words(environment, app="shop:app", port=port, workers=way.workers)
-    words += way.option.split()
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (place / "shop.py").write_text(source, "utf-8")
         program = stack.enter_context(Program(words, place, PYTHONUNBUFFERED="1"))
         answered = program.request(port, patience, stack)
         time.sleep(AFTER_REQUEST)
-        yield program, place, answered
-
-
-def run(environment: Path, server: str, source: str, way: Way, patience: float = PATIENCE) -> Row:
-    """Run one program under one server; return what it did.
-
-    `alone` is whether it ended without a signal, `ended` whether it did so in time, and `seconds`
-    the time from the signal to its end.
-    """
-    with requested(environment, server, source, way, patience) as (program, place, answered):
-        if not (alone := program.over):
+        alone = program.over
+        if not alone:
             program.process.send_signal(way.signal)
-        signalled = time.monotonic()
-        status = program.wait(way.after_signal)
-        seconds = round(time.monotonic() - signalled)
-        noted = {name: (place / name).exists() for name in ("shutdown", "cancelled")}
-    found = {"lines": plain(program.lines), "served": bool(answered), "alone": alone, **noted}
-    statuses = [] if status is None else [status]
-    return found | {"ended": status is not None, "statuses": statuses, "seconds": seconds}
+        status = program.wait(AFTER_SIGNAL)
+        shutdown = (place / "shutdown").exists()
+    return {
+        "lines": plain(program.lines),
+        "served": bool(answered),
+        "alone": alone,
+        "shutdown": shutdown,
+        "ended": status is not None,
+        "statuses": [] if status is None else [status],
+    }
+
+
+def stopped_early(environment: Path, server: str, source: str, way: Way) -> Row:
+    """Stop a server whose startup hangs before any timeout of it; return whether that ended it.
+
+    No request is sent: a server that listens already would keep it, and the signal would be late.
+    """
+    port = free_port()
+    subject = RECORDS["servers"][SERVERS[server]["row"]]
+    words = subject.words(environment, app="shop:app", port=port, workers=way.workers)
+    for _ in range(TRIES):
+        with contextlib.ExitStack() as stack:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            (place / "shop.py").write_text(source, "utf-8")
+            program = stack.enter_context(Program(words, place, PYTHONUNBUFFERED="1"))
+            began = time.monotonic()
+            starts = SERVERS[server].get("lifespan", True)
+            patience = EARLY if starts else BEFORE_TIMEOUT
+            while not (place / "startup").exists() and time.monotonic() - began < patience:
+                time.sleep(0.1)
+            time.sleep(AFTER_REQUEST)
+            if starts and time.monotonic() - began > EARLY:
+                continue  # a busy machine: a timeout of the server may have passed
+            program.process.send_signal(way.signal)
+            status = program.wait(AFTER_SIGNAL)
+            return {
+                "ended": status is not None,
+                "statuses": [] if status is None else [status],
+            }
+    raise RuntimeError(f"the machine is too busy: each signal came {EARLY:.0f} s after the start")
 
 
 def recorded(environment: Path, server: str, programs: Mapping[str, str]) -> dict[str, Row]:
@@ -119,10 +124,9 @@ def recorded(environment: Path, server: str, programs: Mapping[str, str]) -> dic
             for other in more:
                 done["alone"] &= other["alone"]
                 done["statuses"] = sorted({*done["statuses"], *other["statuses"]})
-        if program != "hangs-at-startup":
-            return done
-        early = run(environment, server, programs[program], WAYS[way], BEFORE_TIMEOUT)
-        return done | {key: early[key] for key in ("ended", "statuses")}  # before a timeout
+        if program == "hangs-at-startup":
+            done |= stopped_early(environment, server, programs[program], WAYS[way])
+        return done
 
     wanted = [
         (program, way)
@@ -137,9 +141,9 @@ def with_starlette(environment: Path, server: str) -> dict[str, Row]:
     """Return what programs of Starlette do under a server, at each signal."""
 
     def run_one(program: str, way: str) -> Row:
-        return run(environment, server, STARLETTE[program], WAYS[way], BEFORE_TIMEOUT)
+        return run(environment, server, STARLETTE[program], WAYS[way])
 
-    ways = [way for way, each in WAYS.items() if each.workers == 1]
+    ways = [name for name, way in WAYS.items() if way.workers == 1]
     return logged([(program, way) for program in STARLETTE for way in ways], run_one)
 
 
@@ -155,64 +159,6 @@ def logged(wanted: Sequence[tuple[str, str]], run_one: Callable[[str, str], Row]
     return found
 
 
-def waits(environment: Path, server: str) -> dict[str, Row]:
-    """Return what becomes of a response that is open at SIGTERM, without and with a limit."""
-    options = dict.fromkeys(["", SERVERS[server].get("limit", "")])
-    ways = [
-        Way(signal.SIGTERM, option=f"{option} {LIMIT}" if option else "", after_signal=PATIENCE)
-        for option in options
-    ]
-    with ThreadPoolExecutor() as pool:
-        runs = pool.map(lambda way: run(environment, server, STREAMS, way), ways)
-        facts = [{key: each[key] for key in WAITED} for each in runs]
-    return dict(zip(options, facts, strict=True))
-
-
-def given_up(environment: Path, server: str) -> dict[str, Row]:
-    """Return by what a server waits for: its last line if it goes on after Ctrl-C, and the keys.
-
-    A key ends it if it did so each time, and leaves a process if it did so once.
-    """
-
-    def press(each: tuple[str, str]) -> Row:
-        way, patience = Way(signal.SIGINT), BEFORE_KEYS if each[0] == "startup" else PATIENCE
-        with requested(environment, server, HANGS[each[0]], way, patience) as (program, _, _):
-            first, *rest = KEYS[each[1]]
-            os.killpg(program.process.pid, first)
-            for each_signal in rest:
-                program.wait(AFTER_KEYS)
-                if each_signal == signal.SIGKILL:
-                    program.process.kill()
-                elif in_group(program.process.pid):
-                    os.killpg(program.process.pid, each_signal)
-            ended = program.wait(AFTER_SIGNAL) is not None
-            gone = time.monotonic() + AFTER_KEYS
-            while (left := ended and in_group(program.process.pid)) and time.monotonic() < gone:
-                time.sleep(0.2)
-            return {"ended": ended, "left": left, "last": plain(program.lines)[-1:]}
-
-    wanted = [(hang, keys) for hang in HANGS for keys in KEYS]
-    found: dict[str, Row] = {hang: {"last": []} for hang in HANGS}
-    with ThreadPoolExecutor(4) as pool:
-        for (hang, keys), done in zip(wanted * AGAIN, pool.map(press, wanted * AGAIN), strict=True):
-            seen = found[hang].setdefault(keys, {"ended": True, "left": False})
-            seen["ended"] &= done["ended"]
-            seen["left"] |= done["left"]
-            if keys == "Ctrl-C" and not done["ended"]:
-                found[hang]["last"] = done["last"]
-    return found
-
-
-def in_group(group: int) -> bool:
-    """Whether a process of a group runs."""
-    for each in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, _, of, *_ = each.read_text("utf-8").rpartition(")")[2].split()
-            if int(of) == group and state != "Z":
-                return True
-    return False
-
-
 def row(environment: Path, name: str) -> Row:
     """Return the row of a server."""
     server = RECORDS["servers"][SERVERS[name]["row"]]
@@ -224,13 +170,14 @@ def row(environment: Path, name: str) -> Row:
         "options": SERVERS[name].get("options", []),
         "runs": recorded(environment, name, PROGRAMS),
         "starlette": with_starlette(environment, name),
-        "waits": waits(environment, name),
-        "given up": given_up(environment, name),
     }
 
 
 if __name__ == "__main__":
-    # in the background of a shell SIGINT is ignored, which servers would inherit
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    about = {"programs": PROGRAMS, "starlette": STARLETTE, "streams": STREAMS, "limit": LIMIT}
-    sys.exit(measure(sys.argv[1:], SERVERS, row, at_once=2, **about))
+    needs = {
+        name: Needs("matrix", [*RECORDS["servers"][server["row"]].packages, "starlette"])
+        for name, server in SERVERS.items()
+    }
+    about = {"programs": PROGRAMS, "starlette": STARLETTE}
+    on_both = SERVERS.__contains__
+    sys.exit(measure(sys.argv[1:], needs, row, on_newest=on_both, at_once=2, **about))

@@ -1,6 +1,6 @@
 """Check the current servers and test clients, and record what was found: `make matrix`.
 
-python docs/_measure/matrix.py ENVIRONMENT MATRIX [NAME...]
+python docs/_measure/matrix.py MATRIX [NAME...]
 
 MATRIX is the folder of the records.  `matrix.toml` has the subjects.
 """
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from client_host import RAISED
+from environments import Needs
 from lifespec.conformance import cases
 from lifespec.conformance.finding import Outcome, Verdict
 from lifespec.conformance.judge import skip
@@ -103,18 +104,14 @@ class Subject(NamedTuple):
     packages: Sequence[str]
     command: str
     limit: str = ""
-    environment: str = ""
-
-    def within(self, matrix: Path) -> Path:
-        """Return the environment that has it."""
-        return matrix.with_name(self.environment) if self.environment else matrix
+    environment: str = "matrix"  # a group of pyproject.toml
 
     def words(self, environment: Path, **places: object) -> list[str]:
         """Return the command with the program of an environment, and what stands in its places."""
         program, *rest = self.command.split()
         rest = [str(ROOT / word) if word.endswith(".py") else word for word in rest]
         rest = [word.format(**places) for word in rest] if places else rest
-        return [str(self.within(environment) / "bin" / program), *rest]
+        return [str(environment / "bin" / program), *rest]
 
     def conditions(self, environment: Path) -> dict[str, str]:
         """Return which event loop and which parser of HTTP it uses."""
@@ -239,7 +236,7 @@ def row(record: str, environment: Path, name: str) -> Row:
     made = {
         "name": name,
         "command": subject.command,
-        "versions": versions(subject.within(environment), subject.packages),
+        "versions": versions(environment, subject.packages),
         "seconds": round(time.monotonic() - began),
         **answers(found),
     }
@@ -251,14 +248,16 @@ def row(record: str, environment: Path, name: str) -> Row:
     return made | {"findings": found}
 
 
-def main(environment: str, matrix: str, *names: str) -> int:
+def main(matrix: str, *names: str) -> int:
     """Check the subjects, one after the other."""
     wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
     failed = 0
     for record, subjects in RECORDS.items():
-        if chosen := [name for name in subjects if name in wanted]:
-            arguments = environment, f"{matrix}/{record}.json", *chosen
-            failed |= measure(arguments, subjects, partial(row, record), spec=SPEC)
+        needs = {name: Needs(each.environment, each.packages) for name, each in subjects.items()}
+        chosen = [name for name in subjects if name in wanted]
+        if chosen:
+            arguments = [f"{matrix}/{record}.json", *(chosen if names else [])]
+            failed |= measure(arguments, needs, partial(row, record), spec=SPEC)
     return failed
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from environments import Needs
 from happened import NONE, Answer, Happened
 from records import ADDRESS, Row, measure, table, versions
 
@@ -123,4 +124,8 @@ def row(environment: Path, name: str) -> Row:
 
 
 if __name__ == "__main__":
-    sys.exit(measure(sys.argv[1:], SUBJECTS, row, at_once=8))
+    needs = {
+        name: Needs("middleware", [*subject["packages"].split(), "starlette"])
+        for name, subject in SUBJECTS.items()
+    }
+    sys.exit(measure(sys.argv[1:], needs, row, at_once=8))

@@ -1,9 +1,9 @@
 """What the measuring programs have in common: the rows of a TOML file, and a record of docs/matrix.
 
-    python docs/_measure/PROGRAM.py ENVIRONMENT FILE [NAME...]
+    python docs/_measure/PROGRAM.py FILE [NAME...]
 
-ENVIRONMENT is a folder with a Python and what is measured, FILE is the record.  If rows are named,
-only they are measured; the others stay as they are, with their dates.
+FILE is the record.  If rows are named, only they are measured; the others stay as they are, with
+their dates.  `environments.py` says where what is measured is installed.
 
     python docs/_measure/records.py FILE
 
@@ -17,10 +17,13 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from environments import Needs, Python, environment, pythons
+from serving import in_foreground
 
 Row = dict[str, Any]
 WIDTH = 100  # a list or a mapping that is longer has a line for each of its items
@@ -55,31 +58,49 @@ def data(fact: Any) -> Any:
     return json.loads(ADDRESS.sub("0x…", json.dumps(fact.data())))
 
 
+def never(_name: str) -> bool:
+    """Answer for rows that are measured on one Python."""
+    return False
+
+
 def measure(
     arguments: Sequence[str],
-    known: Iterable[str],
+    needs: Mapping[str, Needs],
     row: Callable[[Path, str], Row],
     *,
+    on_newest: Callable[[str], bool] = never,
     at_once: int = 1,
     **about: Any,
 ) -> int:
-    """Measure the rows that are named, or all; return 1 if one could not be measured."""
-    environment, file, *names = arguments
-    order, failed = [*known], []
+    """Measure the rows that are named, or all; return 1 if one could not be measured.
+
+    A row that is measured on the newest Python, too, has two entries in the record.
+    """
+    in_foreground()
+    file, *names = arguments
+    failed = []
+    wanted = [
+        (name, python)
+        for name in select(names, needs)
+        for python in (pythons() if on_newest(name) else pythons()[:1])
+    ]
+
+    def made(name: str, python: Python) -> Row:
+        place = environment(needs[name], python, alone=bool(names))
+        return {"name": name, **now(place), **row(place, name)}
 
     def rows() -> Iterator[Row]:
         with ThreadPoolExecutor(at_once) as pool:
-            place = Path(environment).absolute()
-            waits = {name: pool.submit(row, place, name) for name in select(names, order)}
-            for name, each in waits.items():
+            waits = {job: pool.submit(made, *job) for job in wanted}
+            for (name, python), wait in waits.items():
                 try:
-                    yield each.result()
+                    yield wait.result()
                 except (RuntimeError, subprocess.SubprocessError) as error:
-                    failed.append(f"{name}: {error}\n")
+                    failed.append(f"{name}, Python {python.version}: {error}\n")
                 else:
-                    print(name, flush=True)
+                    print(f"{name}, Python {python.version}", flush=True)
 
-    keep(Path(file), order, rows(), **about)
+    keep(Path(file), [*needs], rows(), on_newest=on_newest, **about)
     sys.stderr.writelines(failed)
     return bool(failed)
 
@@ -101,38 +122,76 @@ def select(names: Sequence[str], known: Iterable[str]) -> list[str]:
     return [*names] or rows
 
 
-def now() -> dict[str, str]:
+def now(environment: Path) -> dict[str, str]:
     """Return what a row says of its measurement: the date, the Python and the system."""
+    program = "import platform as p; print(p.python_implementation(), p.python_version())"
+    command = [environment / "bin" / "python", "-c", program]
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "python": subprocess.check_output(command, text=True, timeout=60).strip(),
         "system": platform.system(),
     }
 
 
-def keep(path: Path, order: Sequence[str], rows: Iterable[Row], **about: Any) -> None:
-    """Write the record after each row, which replaces the row of that name.
+def minor(row: Row) -> str:
+    """Return the version of the Python of a row, such as "3.11"."""
+    version: str = row["python"].partition(" ")[2]
+    return version.rpartition(".")[0]
 
-    `about` is what the record says of all rows; a row that `order` does not have is dropped.  The
-    date of the record is the oldest of its rows.
+
+def keep(
+    path: Path,
+    order: Sequence[str],
+    rows: Iterable[Row],
+    *,
+    on_newest: Callable[[str], bool] = never,
+    **about: Any,
+) -> None:
+    """Write the record after each row, which replaces the row of that name (and that Python).
+
+    `about` is what the record says of all rows; a row that `order` does not have is dropped, and so
+    is one of a Python that is no longer measured.  The record is as old as its oldest row.
     """
-    kept = {}
+
+    def key(row: Row) -> tuple[str, str]:
+        return row["name"], minor(row) if on_newest(row["name"]) else ""
+
+    kept: dict[tuple[str, str], Row] = {}
     if path.exists():
-        kept = {each["name"]: each for each in json.loads(path.read_text("utf-8"))["subjects"]}
+        kept = {key(each): each for each in json.loads(path.read_text("utf-8"))["subjects"]}
+    measured = {each.version for each in pythons()}
     for row in rows:
-        kept[row["name"]] = {"name": row["name"], **now(), **row}
-        subjects = [kept[each] for each in order if each in kept]
-        path.write_text(written({**about, "subjects": subjects}), "utf-8")
+        kept[key(row)] = row
+        if on_newest(row["name"]) and len(measured) > 1:
+            others = [each for each in kept if each[0] == row["name"] and each[1] not in measured]
+            for other in others:
+                del kept[other]
+        path.write_text(written({**about, "subjects": in_order(kept.values(), order)}), "utf-8")
+
+
+def in_order(rows: Iterable[Row], order: Sequence[str]) -> list[Row]:
+    """Return the rows in this order, those of one name by their Python; without others."""
+    known = [each for each in rows if each["name"] in order]
+
+    def place(row: Row) -> tuple[int, int]:
+        return order.index(row["name"]), int(minor(row).rpartition(".")[2])
+
+    return sorted(known, key=place)
 
 
 def merged(path: str) -> None:
     """Keep the rows of both branches of a merge in which a record conflicts: the newer of each."""
+    conflicting = "git", "ls-files", "--unmerged", path
+    if not subprocess.check_output(conflicting, timeout=60):
+        print(f"{path}: nothing to merge, git has no conflict in it")
+        return
     show = (("git", "show", f":{stage}:{path}") for stage in (2, 3))
     record, theirs = (json.loads(subprocess.check_output(each, timeout=60)) for each in show)
-    rows = {row["name"]: row for row in record["subjects"]}
+    rows = {(row["name"], minor(row)): row for row in record["subjects"]}
     for row in theirs["subjects"]:
-        if row["date"] >= rows.get(row["name"], row)["date"]:
-            rows[row["name"]] = row
+        key = row["name"], minor(row)
+        if row["date"] >= rows.get(key, row)["date"]:
+            rows[key] = row
     Path(path).write_text(written(record | {"subjects": [*rows.values()]}), "utf-8")
 
 

@@ -51,6 +51,44 @@ async def app(scope, receive, send):
     await send({"type": "http.response.body", "body": json.dumps(found).encode()})
 """
 
+# in the environment of all that is started here, however it detaches itself: who ends it
+STARTED_BY = "LIFESPEC_STARTED_BY"
+
+
+def in_foreground() -> None:
+    """Let programs start as in a terminal, and end all of them if this process is ended.
+
+    A shell ignores SIGINT and SIGQUIT in what it starts in the background, and programs inherit
+    that: no key would end them.
+    """
+    os.environ[STARTED_BY] = str(os.getpid())
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, _end)
+
+
+def _end(number: int, _frame: object) -> None:
+    """End what was started here, and then this process, whose threads wait for much of it."""
+    with contextlib.suppress(OSError):
+        os.write(2, b"ended: so are the servers that were started\n")
+    while started := [*_started()]:
+        for pid in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)
+    os._exit(128 + number)
+
+
+def _started() -> Iterator[int]:
+    """Yield the processes that were started from here and still run."""
+    sign = f"{STARTED_BY}={os.environ[STARTED_BY]}".encode()
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if int(place.name) != os.getpid() and sign in (place / "environ").read_bytes().split(
+                b"\0"
+            ):
+                yield int(place.name)
+
 
 class Program:
     """A process with its output in `lines`; when this is left, all that it started is killed."""

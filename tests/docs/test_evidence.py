@@ -43,8 +43,6 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("docs/troubleshooting.md", "10"): "a default of docker",
     ("docs/troubleshooting.md", "daphne"): "another page has its check",
     ("docs/troubleshooting.md", "granian"): "another page has its check",
-    ("docs/troubleshooting.md", "gunicorn"): "another page has its check",
-    ("docs/troubleshooting.md", "uvicorn"): "another page has its check",
 }
 
 

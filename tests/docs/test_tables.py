@@ -16,10 +16,11 @@ from lifespec.conformance import cases
 from lifespec_docs import tables, views
 from lifespec_docs.tables import environment
 from lifespec_docs.views import records
+from lifespec_docs.views.conditions import split
 
 MATRIX = ROOT / "docs" / "matrix"
 RECORDS = ["servers", "amgi", "pagi", "drivers"]
-OTHERS = ["loglines", "frameworks", "hosts", "middleware"]
+OTHERS = ["loglines", "signals", "frameworks", "hosts", "middleware"]
 
 
 def rendered(name: str, *arguments: str) -> str:
@@ -144,9 +145,28 @@ def test_each_cell_that_is_no_pass_leads_to_a_sentence(record: str) -> None:
 
 def test_the_log_lines_of_a_server_stand_once_if_both_signals_end_alike() -> None:
     lines = rendered("loglines", "answers", "shutdown", "status").splitlines()
-    servers = [line.split(" | ")[0].removeprefix("| ").split()[0] for line in lines]
-    assert servers.count("gunicorn") == 2
-    assert servers.count("hypercorn") == 1
+    servers = [line.split(" | ")[0].removeprefix("| ").partition(" 2")[0] for line in lines]
+    assert servers.count("gunicorn, asgi") == 2
+    assert sum(each.startswith("hypercorn") for each in servers) == 1
+
+
+CONDITIONS = [(python, many) for python in ("3.11", "3.14") for many in ("one", "two")]
+
+
+@pytest.mark.parametrize(
+    ("values", "rows"),
+    [
+        ("aaaa", [((), "a")]),
+        ("aabb", [(("3.11",), "a"), (("3.14",), "b")]),
+        ("abab", [(("one",), "a"), (("two",), "b")]),
+        ("abbb", [(("3.11", "one"), "a"), (("3.11", "two"), "b"), (("3.14",), "b")]),
+        ("abcd", [((python, many), None) for python, many in CONDITIONS]),
+    ],
+)
+def test_a_row_splits_by_the_conditions_that_make_a_difference(values: str, rows: Any) -> None:
+    found = split(dict(zip(CONDITIONS, values, strict=True)))
+    assert [tuple(each.conditions) for each in found] == [conditions for conditions, _ in rows]
+    assert all(value in (None, each.value) for each, (_, value) in zip(found, rows, strict=True))
 
 
 # -- edge cases and the cases of the suite --

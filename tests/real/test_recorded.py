@@ -91,7 +91,7 @@ def test_a_server_among_the_hosts_does_what_was_recorded() -> None:
 def test_a_server_logs_what_was_recorded(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loglines, "OFTEN", 1)  # one of the statuses that the record has
     programs = {each: loglines.PROGRAMS[each] for each in LOGGED}
-    runs = recorded("loglines", name)["runs"]
+    runs = recorded("loglines", name)["runs"]  # those of the oldest Python come first
     for program, ways in loglines.recorded(HERE, name, programs).items():
         for way, now in ways.items():
             before = runs[program][way]

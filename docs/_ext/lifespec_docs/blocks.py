@@ -9,7 +9,8 @@ import ast
 import json
 import re
 import symtable
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from html import escape
 from pathlib import Path, PurePosixPath
 from textwrap import indent
 from typing import Any
@@ -20,6 +21,7 @@ from sphinx.directives.code import LiteralInclude
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from lifespec_docs.views.records import measured
 from lifespec_docs.words import mark as _
 from lifespec_docs.words import translations
 from lifespec_pages import page
@@ -28,6 +30,13 @@ from lifespec_pages.block import TRACEBACK, Block
 Write = Callable[[HTML5Translator, Any], None]
 
 LANGUAGES = {".py": "python", ".toml": "toml", ".sh": "sh", ".pl": "perl"}  # of shown files
+READ_BY = {"logged": "loglines", "measured": "servers", "signalled": "signals"}  # by a helper
+UNDER = {  # in which conditions a record was made
+    "hosts": _("with the signals sent to the process that was started"),
+    "loglines": _("with one worker, two where it is said, and signals to the parent"),
+    "servers": _("with one worker, and two in the cases that have two"),
+    "signals": _("with one worker and two, and signals to the parent and to all processes"),
+}
 HELPERS = "contributing.html#prove"
 WITHOUT_CHECKS = {"api", "command-line"}  # pages on which every line would have one
 CHECK = re.compile(r'(<details class="check")(>.*?</summary>)(.*?)</details>', re.DOTALL)
@@ -78,9 +87,28 @@ class Check(SphinxDirective):
         begin = f'<details class="check"><summary title="{title}">✓</summary>'
         href = "../" * self.env.docname.count("/") + HELPERS
         names = translate(_("The names that a check can use"))
-        end = f'<p><a href="{href}">{names}</a></p></details>'
+        recorded = "".join(f"<p>{line}</p>" for line in conditions(text, translate))
+        end = f'{recorded}<p><a href="{href}">{names}</a></p></details>'
         folds = (nodes.raw("", html, format="html") for html in (begin, end))
         return [next(folds), block, next(folds)]
+
+
+def conditions(source: str, translate: Callable[[str], str]) -> Iterator[str]:
+    """Yield for each record that a check reads when it was made, on what, and under what."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    read: set[str] = set()
+    for call in calls:
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        if name == "record" and isinstance(call.args[0], ast.Constant):
+            read.add(str(call.args[0].value))
+        elif name in READ_BY:
+            read.add(READ_BY[name])
+    for name in sorted(read & UNDER.keys()):
+        about = measured(name)
+        pythons = translate(_(" and ")).join(about["pythons"])
+        line = translate(_("Recorded on %(date)s with %(python)s, %(under)s."))
+        under = translate(UNDER[name])
+        yield escape(line % {"date": about["record"]["date"], "python": pythons, "under": under})
 
 
 class Shown(LiteralInclude):

@@ -32,6 +32,7 @@ CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
     "app.check.LIMIT": "src/lifespec/conformance/app/check.py",
     "loglines.AFTER_SIGNAL": "docs/_measure/loglines.py",
+    "signals.AFTER_LAST": "docs/_measure/signals.py",
     "watch.AFTER": "src/lifespec/watch/parent.py",
     "agent.TICK": "src/lifespec/watch/agent.py",
     "agent.COUNTED": "src/lifespec/watch/agent.py",

@@ -19,6 +19,7 @@ They are the same on asyncio and on trio, with a virtual clock:
     module(startup="…", shutdown="…")       a module with an application `app` that runs these lines
     docs                                    the folder of the pages: docs / "programs/serve.py"
     logged("fails", "SIGINT")               by server, what docs/matrix/loglines.json has of a run
+    signalled("stops", "uvicorn", "SIGINT") what signals.json has of a server under conditions
     measured("case", "rule")                the verdicts of all servers that have lifespan
     record("frameworks")                    a record of docs/matrix
 """
@@ -75,9 +76,9 @@ class _Prelude:
         """Return all of them."""
         public = {name: getattr(lifespec, name) for name in lifespec.__all__}
         own = (self.application, self.start, self.outcome_of, self.log_of, self.events_of)
-        shared = aside, asynccontextmanager, command, expect, logged, measured, module, suppress
+        shared = aside, asynccontextmanager, command, expect, logged, measured, module, signalled
         return public | {
-            **{each.__name__: each for each in (*own, *shared)},
+            **{each.__name__: each for each in (*own, *shared, suppress)},
             "Cancelled": getattr(self.module, CANCELLED[self.library]),
             "Lifespan": self.server,
             "docs": DOCS,
@@ -191,9 +192,62 @@ def record(name: str) -> Any:
 
 
 def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
-    """Return by server what was recorded of a program: lines, statuses, whether it served."""
-    runs = {each["name"]: each["runs"][program] for each in record("loglines")["subjects"]}
-    return {name: of[run] for name, of in runs.items() if run in of}
+    """Return by server what was recorded of a program: lines, statuses, whether it served.
+
+    Raise AssertionError if it did something else on another Python: a statement would need that
+    condition.  The lines are those of the oldest one, the statuses those of all.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for subject in record("loglines")["subjects"]:
+        seen = subject["runs"][program].get(run)
+        if seen is None:
+            continue
+        first = found.setdefault(subject["name"], dict(seen))
+        first["statuses"] = sorted({*first["statuses"], *seen["statuses"]})
+        for fact in "served", "alone", "shutdown", "ended":
+            if first[fact] != seen[fact]:
+                raise AssertionError(f"{subject['name']}, {subject['python']}: {fact} differs")
+    return found
+
+
+def signalled(part: str, server: str, *conditions: str) -> list[dict[str, Any]]:
+    """Return what was observed of a server when it was ended, under each set of conditions.
+
+    A part is "stops", "waits" or "given up" of docs/matrix/signals.json.  A condition is a word
+    that the record has: "SIGTERM", "to the group", "two workers", "Python 3.11", "uvloop",
+    "streams", "limited", "startup", "Ctrl-C".  Without one of a kind it is all of that kind.
+    """
+    found = []
+    for subject in record("signals")["subjects"]:
+        version = subject["python"].partition(" ")[2].rpartition(".")[0]
+        about = {f"Python {version}", subject["conditions"]["loop"]}
+        if subject["name"].removesuffix(", uvloop") == server:
+            runs = _OBSERVED[part](subject[part])
+            found += [facts for labels, facts in runs if {*conditions} <= {*labels, *about}]
+    if not found:
+        raise AssertionError(f"nothing was recorded: {part}, {server}, {', '.join(conditions)}")
+    return found
+
+
+def _stops(runs: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
+    for way, facts in runs.items():
+        yield way.split(", "), facts
+
+
+def _waits(runs: Sequence[Any]) -> Iterator[tuple[list[str], Any]]:
+    for facts in runs:
+        limit = "limited" if facts["option"] else "default"
+        yield [facts["program"], limit, *facts["way"].split(", ")], facts
+
+
+def _given_up(runs: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
+    for waits, by_workers in runs.items():
+        for workers, by_keys in by_workers.items():
+            for keys, facts in by_keys.items():
+                yield [waits, workers, keys], facts
+
+
+_OBSERVED: dict[str, Any] = {"stops": _stops, "waits": _waits, "given up": _given_up}
 
 
 def measured(case: str, rule: str) -> set[str]:

@@ -7,11 +7,18 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from lifespec_docs.drawings.figures import protocol, timeline, workers
+from lifespec_docs.drawings.signals import signals
 from lifespec_docs.drawings.states import states
 from lifespec_docs.words import translations
 
 # Each function returns a picture and its caption, or "".
-PICTURES = {"states": states, "protocol": protocol, "workers": workers, "timeline": timeline}
+PICTURES = {
+    "protocol": protocol,
+    "signals": signals,
+    "states": states,
+    "timeline": timeline,
+    "workers": workers,
+}
 
 
 class PictureDirective(SphinxDirective):

@@ -1,8 +1,11 @@
 """What servers log and do when a lifespan fails, and what readers compare who choose a server."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from lifespec_docs.views.records import read, shell_status
+from lifespec_docs.views.conditions import Split, split
+from lifespec_docs.views.records import python_version, read, shell_status
+from lifespec_docs.views.signals import by_way, named, servers, waiting
 from lifespec_docs.views.verdicts import has_lifespan, subjects
 
 Row = dict[str, Any]
@@ -21,118 +24,120 @@ FACTS = {
 }
 
 
-def loglines(program: str, *facts: str) -> Row:
-    """Return what each server logs for a program: a row for each signal if these differ."""
-    rows = []
+def by_name() -> dict[str, list[Row]]:
+    """Return the rows of the record by server: one for each Python."""
+    found: dict[str, list[Row]] = {}
     for subject in read("loglines")["subjects"]:
-        other = subject["starlette"].get(program)
-        runs = subject["runs"].get(program, other)
-        found = [
-            {
-                "server": named(subject),
-                "signal": signal,
-                "lines": runs[signal]["lines"],
-                "others": other[signal]["lines"] if other else [],
-                "cells": [
-                    exits(subject, FACTS[fact][1] or signal)
-                    if FACTS[fact][0] == "exit"
-                    else _fact(runs, signal, fact)
-                    for fact in facts
-                ],
-            }
+        found.setdefault(subject["name"], []).append(subject)
+    return found
+
+
+def loglines(program: str, *facts: str) -> Row:
+    """Return what each server logs for a program: a row for each signal or Python that differs."""
+    rows = []
+    for of_server in by_name().values():
+        values = {
+            (signal, f"Python {python_version(subject)}"): _logged(subject, program, signal, facts)
             for signal in SIGNALS
+            for subject in of_server
+        }
+        rows += [
+            {"server": named(of_server), "conditions": row.conditions, **row.value}
+            for row in split(values)
         ]
-        if found[0] | {"signal": ""} == found[1] | {"signal": ""}:
-            found = [found[0] | {"signal": ""}]
-        rows += found
+    subject = read("loglines")["subjects"][0]
     both = [program in subject[key] for key in ("runs", "starlette")]
     return {"rows": rows, "facts": facts, "both": all(both)}
 
 
-def _fact(runs: Row, signal: str, fact: str) -> bool | list[str]:
+def _logged(subject: Row, program: str, signal: str, facts: tuple[str, ...]) -> Row:
+    """Return the lines of a run, those with Starlette, and the facts."""
+    other = subject["starlette"].get(program)
+    runs = subject["runs"].get(program, other)
+    return {
+        "lines": runs[signal]["lines"],
+        "others": other[signal]["lines"] if other else [],
+        "cells": [_fact(subject, runs, signal, fact) for fact in facts],
+    }
+
+
+def _fact(subject: Row, runs: Row, signal: str, fact: str) -> bool | list[str]:
     """Return whether something happened, or the exit statuses; none if there was no such run."""
     name, of = FACTS[fact]
-    if not (run := runs.get(of or signal)):
+    if name == "exit":
+        return exits(subject, of or signal)
+    run = runs.get(of or signal)
+    if not run:
         return []
-    return [*map(shell_status, run[name])] if name == "statuses" else bool(run[name])
+    if name == "statuses":
+        return [*map(shell_status, run[name])]
+    return bool(run[name])
 
 
 def exits(subject: Row, way: str) -> list[str]:
     """Return each status with which a server ended by itself after a failed startup.
 
-    Both records have run this: a status that either has seen is one.
+    Two records have run this on the same Python: a status that either has seen is one.
     """
     run = subject["runs"]["fails"].get(way)
     if not run or not run["alone"]:
         return []
     found = {*run["statuses"]}
     for row in subjects("servers"):
-        if row["command"] == subject["command"]:
+        same = python_version(row) == python_version(subject)
+        if same and row["command"] == subject["command"]:
             seen = row.get("exits", {}).get(CASES[way], [])
             found |= {status for status, by in seen if by == "itself"}
     return [*map(shell_status, sorted(found))]
 
 
-def named(subject: Row) -> str:
-    """Return a server's name with its version."""
-    return f"{subject['name']} {next(iter(subject['versions'].values()))}"
-
-
-def open_requests() -> Row:
-    """Return how long each server waits for a request that is open when it stops."""
-    rows = [
-        {
-            "server": named(subject),
-            "option": next(filter(None, subject["waits"]), ""),
-            "default": subject["waits"][""],
-            "limited": [*subject["waits"].values()][-1],
-        }
-        for subject in read("loglines")["subjects"]
-    ]
-    return {"rows": rows}
-
-
-def hangs() -> Row:
-    """Return by what a server waits for: its last line after Ctrl-C, and the key that ends it."""
-    rows = [
-        {
-            "server": named(subject),
-            "waits": waits,
-            "last": run["last"],
-            "key": next(key for key, seen in run.items() if key != "last" and seen["ended"]),
-        }
-        for subject in read("loglines")["subjects"]
-        if subject["runs"]["answers"]["SIGTERM"]["shutdown"]
-        for waits, run in subject["given up"].items()
-    ]
-    return {"rows": rows}
-
-
 def which_server() -> Row:
-    """Return a column for each server, with what the records say of it."""
-    verdicts = subjects("servers")
-    columns = []
-    for subject in read("loglines")["subjects"]:
-        first = next(row for row in verdicts if row["name"].startswith(subject["name"]))
-        columns.append(
-            {
-                "server": named(subject),
-                "starts": has_lifespan(first),
-                "runs": {name: runs["SIGTERM"] for name, runs in subject["runs"].items()},
-                "sends": [subject["runs"]["answers"][signal]["shutdown"] for signal in SIGNALS],
-                "exits": [exits(subject, way) for way in (SIGNALS[0], TWO)],
-                "waits": subject["waits"][""],
-                "late": [*subject["waits"].values()][-1]["shutdown"],
-                "copies": first["rules"]["state-shallow-copy"] == ["pass"],
-                "options": subject["options"],
-            }
-        )
-    return {"columns": columns}
+    """Return a column for each server, and by row its cells: values with their conditions."""
+    verdicts = {row["name"]: row for row in subjects("servers")}
+    signalled = servers()
+    columns, cells = [], []
+    for name, of_server in by_name().items():
+        row = verdicts.get(name) or verdicts[f"{name}, asyncio"]
+        starts = has_lifespan(row)
+        columns.append({"server": named(of_server), "starts": starts})
+        cells.append(_cells(of_server, signalled[name], row) if starts else {})
+    rows = {key: [each.get(key, []) for each in cells] for key in cells[0]}
+    return {"columns": columns, "cells": rows}
 
 
-TABLES = {
-    "hangs": hangs,
-    "loglines": loglines,
-    "open-requests": open_requests,
-    "which-server": which_server,
-}
+def _cells(of_server: list[Row], signalled: list[Row], verdict: Row) -> dict[str, list[Split]]:
+    """Return what the records say of a server, by row of the table."""
+
+    def logged(observed: Callable[[Row], Any]) -> list[Split]:
+        values = {(f"Python {python_version(each)}",): observed(each) for each in of_server}
+        return split(values)
+
+    def waited(key: str) -> list[Split]:
+        return by_way(signalled, lambda subject: _each(waiting(subject), key))
+
+    def sent(signal: str) -> list[Split]:
+        return by_way(signalled, lambda subject: _each(_of(subject["stops"], signal), "shutdown"))
+
+    return {
+        "serves": logged(lambda each: each["runs"]["fails"]["SIGTERM"]["served"]),
+        "exits": logged(lambda each: [exits(each, way) for way in (SIGNALS[0], TWO)]),
+        "hanging": logged(lambda each: each["runs"]["hangs-at-startup"]["SIGTERM"]["served"]),
+        "ended": logged(lambda each: each["runs"]["hangs-at-startup"]["SIGTERM"]["ended"]),
+        "SIGTERM": sent("SIGTERM"),
+        "SIGINT": sent("SIGINT"),
+        "waits": waited("wait"),
+        "late": waited("shutdown"),
+        "copies": [Split([], verdict["rules"]["state-shallow-copy"] == ["pass"])],
+        "options": [Split([], of_server[0]["options"])],
+    }
+
+
+def _of(ways: Mapping[str, Row], signal: str) -> dict[str, Row]:
+    return {way: run for way, run in ways.items() if way.startswith(f"{signal}, ")}
+
+
+def _each(ways: Mapping[str, Row], key: str) -> dict[str, Any]:
+    return {way: run[key] for way, run in ways.items()}
+
+
+TABLES = {"loglines": loglines, "which-server": which_server}

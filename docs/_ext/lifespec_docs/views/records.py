@@ -30,6 +30,12 @@ def shell_status(status: int) -> str:
     return f"{status} ({signal.Signals(status - SIGNALLED).name})" if by_signal else str(status)
 
 
+def python_version(row: dict[str, Any]) -> str:
+    """Return the version of the Python of a row, such as "3.11"."""
+    version: str = row["python"].partition(" ")[2]
+    return version.rpartition(".")[0]
+
+
 def measured(name: str) -> dict[str, Any]:
     """Say when a record was made, of which versions, and which rows were measured alone."""
     record = read(name)
@@ -41,7 +47,10 @@ def measured(name: str) -> dict[str, Any]:
     packages = [
         f"{package} {each}" for package, found in versions.items() for each in sorted(found)
     ]
-    return {"record": record, "packages": packages, "alone": alone}
+    pythons = list(dict.fromkeys(row["python"] for row in record["subjects"]))
+    dates = sorted({row["date"] for row in record["subjects"]})
+    found = {"record": record, "packages": packages, "alone": alone}
+    return {**found, "pythons": pythons, "dates": list(dict.fromkeys([dates[0], dates[-1]]))}
 
 
-TABLES = {"measured": measured}
+TABLES = {"measured": measured, "measured-on": measured}

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from lifespec_docs.views.records import read
+from lifespec_docs.views.records import python_version, read
 from lifespec_docs.words import mark as _
 
 Row = dict[str, Any]
@@ -48,7 +48,7 @@ def answers(record: str, group: str, *kinds: str) -> Row:
     """Arrange a group of answers: a row for each subject that has it, perhaps of some kinds."""
     found = [
         row
-        for row in read(record)["subjects"]
+        for row in by_python(read(record)["subjects"], group)
         if group in row["answers"] and (not kinds or row["kind"] in kinds)
     ]
     return {
@@ -56,14 +56,40 @@ def answers(record: str, group: str, *kinds: str) -> Row:
         "group": group,
         "columns": [*found[0]["answers"][group]],
         "rows": [
-            {**head(record, row), "answers": [*row["answers"][group].values()]} for row in found
+            {
+                **head(record, row),
+                "python": row["on"],
+                "answers": [*row["answers"][group].values()],
+            }
+            for row in found
         ],
     }
 
 
+def by_python(rows: Iterable[Row], group: str = "") -> list[Row]:
+    """Return each row once, or, where its answers differ, once for each Python.
+
+    A row gets the key `on`, which names the Python where that makes a difference, and `pythons`.
+    """
+    of_name: dict[str, list[Row]] = {}
+    for row in rows:
+        of_name.setdefault(row["name"], []).append(row)
+    found = []
+    for same in of_name.values():
+        answered = [row["answers"].get(group, {}) if group else row["answers"] for row in same]
+        if all(each == answered[0] for each in answered):
+            found.append({**same[0], "on": "", "pythons": [row["python"] for row in same]})
+        else:
+            found += [
+                {**row, "on": f"Python {python_version(row)}", "pythons": [row["python"]]}
+                for row in same
+            ]
+    return found
+
+
 def profile(record: str, name: str) -> Row:
     """Arrange all that is known of a framework or host."""
-    found = [row for row in read(record)["subjects"] if row[KEYS[record]] == name]
+    found = by_python(row for row in read(record)["subjects"] if row[KEYS[record]] == name)
     if not found:
         raise LookupError(f"{record}.json has no {KEYS[record]} {name!r}")
     names = {group: columns for row in found for group, columns in row["answers"].items()}
