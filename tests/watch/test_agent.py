@@ -14,13 +14,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 import trio
 import uvloop
 
+from lifespec import server
 from lifespec.diagnosis import alive, guard, stacks, waits, work
 from lifespec.watch import agent as module
 from lifespec.watch import hooks, looks, seen
@@ -374,6 +375,8 @@ def test_it_looks_until_nobody_reads(
     def look(now: float) -> None:
         looks.append(now)
         agent.is_stopping, agent.began = False, 0.0  # from now on it rests
+        if len(looks) == 1:
+            raise ValueError("a fault of lifespec")
         if len(looks) > 1:
             os.close(lock)
 
@@ -478,3 +481,106 @@ def test_what_awaits_itself_has_an_end() -> None:
             return self
 
     assert stacks.awaited(Awaits()) == []
+
+
+async def answers(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
+@pytest.fixture
+def copy(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a copy of lifespec's class, in a module that nobody knows."""
+    text = Path(server.__file__).read_text("utf-8").replace("class Lifespan:", "class Life:")
+    found = ModuleType("life")
+    monkeypatch.setitem(sys.modules, "life", found)
+    exec(compile(text, "life.py", "exec"), vars(found))  # noqa: S102
+    return found.Life  # type: ignore[attr-defined]
+
+
+def test_a_copy_of_lifespecs_class_is_known_by_its_table(agent: Agent, copy: Any) -> None:
+    async def fails(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        raise KeyError("pool")
+
+    async def main() -> None:
+        async with copy(answers):
+            agent.look(time.monotonic())
+            assert agent.where(agent.lifespans[0]).asks
+        await copy(fails).startup()
+        slow = copy(serve_lifespan)
+        task = asyncio.create_task(slow.startup())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    agent.find_copies()
+    agent.find_copies()
+    asyncio.run(main())
+    kinds = [type(line).__name__ for line in lines(agent, object)]
+    happened = [kind for kind in kinds if kind not in ("Began", "Look")]
+    assert happened[:5] == ["Called", "Received", "Sent", "Shutdown", "Sent"]
+    assert happened[5:8] == ["Called", "Received", "Raised"]
+    assert happened[8:10] == ["Called", "Raised"]
+
+
+async def serve_lifespan(scope: Any, receive: Any, send: Any) -> None:
+    await asyncio.Event().wait()
+
+
+def test_a_copy_that_has_begun_before_it_is_found_is_followed(agent: Agent, copy: Any) -> None:
+    made: list[Any] = []
+
+    async def main() -> None:
+        async with copy(answers) as lifespan:
+            made.append(lifespan)
+            frames = stacks.awaited(lifespan._task)
+            assert agent.recognise(frames, threading.get_ident())
+            assert agent.recognise(frames, threading.get_ident())
+            assert agent.where(agent.lifespans[0]).asks
+        agent.lifespans.clear()
+        late = copy(answers)
+        await late.startup()
+        late.phase = "stopping"
+        hooks.follow(agent.copies[copy], late, 0)
+        late.phase = "running"
+        await late.shutdown()
+
+    asyncio.run(main())
+    assert len(lines(agent, seen.Shutdown)) == 3
+    assert not agent.recognise([sys._getframe()], 0)
+
+
+def test_servers_tell_that_they_stop(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    def set_signals(loop: Any) -> None:
+        loop.add_signal_handler(15, handled.append, 15)
+
+    handled: list[int] = []
+    toy = ModuleType("toysignals")
+    vars(toy)["set_signals"] = set_signals
+    monkeypatch.setitem(hooks.SERVERS, "toysignals", ("toy", "", {"stop": "set_signals"}))
+    hooks.hook(toy, agent)
+    loop = SimpleNamespace(add_signal_handler=lambda _, handler, *given: handler(*given))
+    vars(toy)["set_signals"](loop)
+    assert handled == [15]
+    notes = hooks.Notes(agent, "toy")
+    notes.stop()
+    notes.signalled(None, None, 15)
+    assert len(lines(agent, seen.Stop)) == 2
+    assert lines(agent, seen.Signalled)[0].signal == 15
+
+
+def test_a_lifespan_that_runs_just_now_is_seen(agent: Agent) -> None:
+    def look_inside(scope: Any, receive: Any, send: Any) -> None:
+        agent.look_at_calls({}, {0: sys._getframe()}, 0.0)
+
+    look_inside({"type": "lifespan"}, print, print)
+    assert [call.runs for call in agent.others] == [True]
+    agent.began = 0.0
+    assert agent.is_lively()
+    call = hooks.Lifespan()
+    running = SimpleNamespace(cr_frame=1, cr_running=True)
+    call.coroutine = lambda: running
+    assert agent.where(call).runs

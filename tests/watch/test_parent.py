@@ -21,7 +21,7 @@ import pytest
 from lifespec import cli, commands
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch import ends, group, parent, seen
-from lifespec.watch.command import Command, Signal
+from lifespec.watch.command import Command, Signal, _pressed
 from lifespec.watch.waiting import Cause
 from lifespec.watch.watched import Process
 from lifespec.words import Words
@@ -525,6 +525,46 @@ def test_a_server_that_got_the_signal_itself_is_not_talked_about(
         state.signals.append(Signal(signal.SIGTERM, 20.0))
         state.say_signal(command)  # type: ignore[arg-type]
     assert said == []
+
+
+def test_hypercorn_waits_for_requests_on_newer_pythons() -> None:
+    keys = ["Ctrl-C", "Ctrl-C twice"]
+    found = [ends.ends("hypercorn", python, "requests", keys) for python in ("3.11", "3.12")]
+    assert found == ["", "Ctrl-\\"]
+
+
+def test_workers_that_are_started_anew_after_sigquit_are_told(
+    state: Command, said: list[Fact]
+) -> None:
+    command: Any = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)
+    state.process = command
+    state.looked = 41.0
+    process_of(state, NO_PROCESS, CALLED, STARTED)
+    state.gone[NO_PROCESS] = 36.0
+    process_of(state, os.getpid(), seen.Began(37.0, "3.11"))
+    state.signals.append(Signal(signal.SIGQUIT, 35.0, to_all=True))
+    state._say_signals()
+    state._say_signals()
+    assert [each.kind for each in said] == ["way-out-restarted"]
+    assert [*_pressed(state.signals)] == ["Ctrl-C", "Ctrl-\\"]
+
+
+def test_the_outermost_process_of_python_is_named(
+    state: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parents = {7: 6, 6: 5, 5: 4, 4: 1}
+    monkeypatch.setattr("lifespec.watch.command.parent_of", lambda pid: parents.get(pid, 0))
+    state.process = SimpleNamespace(pid=4)  # type: ignore[assignment]
+    process_of(state, 7)
+    process_of(state, 5)
+    assert state.top_of(7) == 5
+
+
+def test_the_end_names_nothing_that_was_not_seen(state: Command, said: list[Fact]) -> None:
+    state.end(0)
+    process_of(state, NO_PROCESS)
+    state.end(0)
+    assert [each.parts["parts"][0].kind for each in said] == ["end-unseen", "end-no-lifespan"]
 
 
 def test_what_ends_a_server_is_what_the_record_says() -> None:
