@@ -14,13 +14,8 @@ PYODIDE = pyodide-314.0.7
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
 SITE = $(if $(LIVE),build/live-site,site)
 DRAWERS := $(shell find docs/_ext -name '*.py')
-<<<<<<< HEAD
-.PHONY: help docs live test outputs check style types coverage slow pythons review translate waiting measure matrix loglines hosts \
-	frameworks middleware bench applications exhaustive mutants release lock clean FORCE
-=======
 .PHONY: help docs live test outputs check style types coverage slow pythons review translate waiting measure matrix loglines signals hosts \
-	frameworks middleware bench exhaustive mutants release lock clean FORCE
->>>>>>> 8af4a3c6 (What ends a server is a record of its own, with its conditions: two Pythons, one worker and two, whom the signal reaches; rows of tables split where these make a difference, and pages say no more. A measurement asserts its premise, installs what its row needs, and leaves no server behind)
+	frameworks middleware bench applications exhaustive mutants release lock clean FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z.]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -64,24 +59,13 @@ review: .venv/complete  ## print the sentences that changed while what stands be
 translate waiting: .venv/complete  ## renew the Chinese catalogs from the English pages; `make waiting` names what waits
 	@rm -rf build/gettext; $(RUN) -m sphinx -q -b gettext -t live -d build/gettext/.doctrees docs build/gettext
 	@$(RUN) docs/_ext/lifespec_docs/translate.py $(if $(filter waiting,$@),--check)
-<<<<<<< HEAD
-measure: matrix frameworks middleware hosts loglines  ## renew the records of what others do; half an hour; or one of them: make matrix ONLY="granian"
-matrix: build/matrix/complete build/matrix-uvloop/complete
-	@$(MEASURE)/matrix.py build/matrix docs/matrix $(ROW)
-loglines: build/matrix/complete
-	@$(MEASURE)/loglines.py build/matrix docs/matrix/loglines.json $(ROW)
-hosts: build/matrix/complete
-frameworks middleware hosts: %: build/%/complete
-	@$(MEASURE)/$@.py build/$@ docs/matrix/$@.json $(ROW)
-applications: .venv/complete  ## check and watch applications of others by their own commands; an hour, and 20 GB
-	@$(MEASURE)/applications.py build/applications docs/matrix/applications.json $(ROW)
-=======
 measure: matrix frameworks middleware hosts loglines signals  ## renew the records of what others do; an hour; or one of them: make matrix ONLY="granian"
 matrix: .venv/complete
 	@$(MEASURE)/matrix.py docs/matrix $(ROW)
 frameworks middleware hosts loglines signals: .venv/complete
 	@$(MEASURE)/$@.py docs/matrix/$@.json $(ROW)
->>>>>>> 8af4a3c6 (What ends a server is a record of its own, with its conditions: two Pythons, one worker and two, whom the signal reaches; rows of tables split where these make a difference, and pages say no more. A measurement asserts its premise, installs what its row needs, and leaves no server behind)
+applications: .venv/complete  ## check and watch applications of others by their own commands; an hour, and 20 GB
+	@$(MEASURE)/applications.py build/applications docs/matrix/applications.json $(ROW)
 bench: .venv/complete  ## measure the speed; on other Pythons too, after make pythons; ten minutes
 	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions
