@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from either import OnAsyncio
-from lifespec.server import Lifespan, StartupTimeout
+from lifespec.server import Lifespan, ProtocolError, StartupTimeout
 from scripted import STARTED, STOPPED, says
 
 pytestmark = pytest.mark.usefixtures("logged")
@@ -191,3 +191,16 @@ async def test_asked_again_and_again() -> None:
             await asyncio.wait_for(lifespan.wait_ended(), 1)
     assert futures() - before < 50
     await lifespan.shutdown()
+
+
+async def test_what_is_sent_after_the_end_has_no_effect() -> None:
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        kept.append(send)
+        with pytest.raises(ProtocolError):
+            await send("ready")
+
+    kept: list[Any] = []
+    lifespan = await Lifespan(app).startup()
+    for message in {"type": "lifespan.startup.complete"}, "ready":
+        await kept[0](message)
+    assert (lifespan.outcome, lifespan.supported) == ("unsupported", False)
