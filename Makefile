@@ -9,7 +9,7 @@ MEASURE = PYTHONPATH=src $(RUN) docs/_measure
 WITH_MUTMUT = PYTHONPATH=$$(echo build/mutation/lib/*/site-packages) $(RUN)
 ROW = $(if $(ONLY),"$(ONLY)")
 SYNC = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)  # the make of macOS has none
-SRC_TESTS = $(wildcard tests/test_*.py $(foreach room,conformance diagnosis limits mutants testing watch,tests/$(room)/test_*.py))
+SRC_TESTS = $(wildcard tests/test_*.py $(foreach room,conformance diagnosis mutants testing watch,tests/$(room)/test_*.py))
 PYODIDE = pyodide-314.0.7
 PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6dc8c716930abe1db139bb2b860fcd8b37bcb6abe48dbe2ffa579244b0e943d91d4
 SITE = $(if $(LIVE),build/live-site,site)

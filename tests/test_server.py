@@ -1,8 +1,8 @@
 """`Lifespan` on asyncio and on trio: what holds for both.
 
-What an application of a few steps can do is in tests/every and in `test_libraries_agree`, a server
-that is cancelled at each moment in tests/limits, and what a page says in the blocks of docs/api.rst
-and docs/edge-cases.md.
+What an application of a few steps can do, and a server that is cancelled at each moment, is in
+tests/every and in `test_libraries_agree`, and what a page says in the blocks of docs/api.rst and
+docs/edge-cases.md.
 """
 
 import asyncio

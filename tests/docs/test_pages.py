@@ -84,7 +84,7 @@ def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.Monkey
         run(block, namespace)
     namespace.close()
     rows = {(phase, what) for phase in TABLE for what in TABLE[phase]}
-    exits = {(phase, "exited") for phase in TABLE}  # one case: tests/limits has each phase
+    exits = {(phase, "exited") for phase in TABLE}  # one case: test_server has each phase
     assert rows - exits <= met
     assert exits & met
 
