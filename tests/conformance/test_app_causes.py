@@ -162,6 +162,9 @@ UNTRIED = {  # advice that no change of the program follows
     "advise-missing-module": "a package is installed",
     "advise-limit-uvicorn": "an option of the server's command",
     "advise-limit-granian": "an option of the server's command",
+    "advise-limit-gunicorn": "the same",
+    "advise-limit-hypercorn": "the same",
+    "advise-limit-hypercorn-never": "the same",
     "see-hang": "a page, no advice",
     "see-troubleshooting": "a page, no advice",
 }

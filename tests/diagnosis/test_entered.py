@@ -10,7 +10,7 @@ import pytest
 
 from lifespec.diagnosis import entered
 from lifespec.diagnosis.fact import Fact, Place
-from lifespec.diagnosis.given import Registered
+from lifespec.diagnosis.registered import Registered
 
 
 def test_code_that_runs_is_noted_in_every_thread() -> None:

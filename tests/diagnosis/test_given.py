@@ -14,10 +14,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount, Router
 
 from apart import checked_program
-from lifespec.diagnosis import entered, given, guard
+from lifespec.diagnosis import entered, given, guard, registered
 from lifespec.diagnosis.fact import Place
 
-Found = Callable[[str], dict[str, given.Registered]]
+Found = Callable[[str], dict[str, registered.Registered]]
 
 LIBRARY = """\
 class App:
@@ -71,18 +71,18 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
     (folder / "library_of_test.py").write_text(LIBRARY)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(given, "_known", [(object(), [], [])])  # of another subject
+    monkeypatch.setattr(registered, "_known", [(object(), [], [])])  # of another subject
     monkeypatch.chdir(tmp_path)
 
-    def find(source: str) -> dict[str, given.Registered]:
+    def find(source: str) -> dict[str, registered.Registered]:
         (tmp_path / "shop_of_test.py").write_text(PRELUDE + source)
         sys.modules.pop("shop_of_test", None)
         invalidate_caches()
         given.noted.clear()
         with given.noting():
             module = import_module("shop_of_test")
-        registered, _routers = given.find(vars(module)["app"])
-        return {each.name: each for each in registered}
+        gives, _routers = registered.find(vars(module)["app"])
+        return {each.name: each for each in gives}
 
     yield find
     given.noted.clear()
@@ -144,12 +144,12 @@ def test_who_has_a_profile_function_keeps_it(found: Found) -> None:
 
 
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None:
-    registered = [*found("Made(lifespan=first)\nMade(lifespan=number)").values()]
-    kinds = {each.kind: each.parts for each in entered.never_entered(registered, set())}
+    gives = [*found("Made(lifespan=first)\nMade(lifespan=number)").values()]
+    kinds = {each.kind: each.parts for each in entered.never_entered(gives, set())}
     assert kinds["never-ran"]["receiver"] == "Made"
     assert kinds["given-no-lifespan"]["type"] == "int"
-    ran = {each.code for each in registered if each.code}
-    [told] = entered.never_entered(registered, ran)
+    ran = {each.code for each in gives if each.code}
+    [told] = entered.never_entered(gives, ran)
     assert told.kind == "given-no-lifespan"
 
 
@@ -157,7 +157,9 @@ def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None
 def test_one_elsewhere_counts_if_the_subject_holds_it(found: Found, *, holds: bool) -> None:
     assert "second" in found("other = Made(on_startup=[second])")
     subject = [vars(sys.modules["shop_of_test"])["other"]] if holds else []
-    names = [each.name for each in given.find(subject)[0] if each.place.file == "shop_of_test.py"]
+    names = [
+        each.name for each in registered.find(subject)[0] if each.place.file == "shop_of_test.py"
+    ]
     assert ("second" in names) is holds
 
 
@@ -169,19 +171,19 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path)
     exec(compile((folder / "server.py").read_text(), folder / "server.py", "exec"), namespace)  # noqa: S102
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
 
-    def of_mcp(subject: object) -> list[given.Registered]:
-        return [each for each in given.find(subject)[0] if each.name == "mcp"]
+    def of_mcp(subject: object) -> list[registered.Registered]:
+        return [each for each in registered.find(subject)[0] if each.name == "mcp"]
 
-    [registered] = of_mcp([router, default])
-    assert registered.place[:3] == ("run", "mcp/server.py", 1)
-    assert [each.kind for each in entered.never_entered([registered], set())] == ["never-ran"]
-    assert [*entered.never_entered([registered], {namespace["go"].__code__})] == []
+    [one] = of_mcp([router, default])
+    assert one.place[:3] == ("run", "mcp/server.py", 1)
+    assert [each.kind for each in entered.never_entered([one], set())] == ["never-ran"]
+    assert [*entered.never_entered([one], {namespace["go"].__code__})] == []
     assert of_mcp(default) == []
     with given.noting():
         mount = Mount("/tools", app={"wrapped": router})
-    [registered] = of_mcp([mount])
-    assert registered.kind == "never-ran-mounted"
-    assert (registered.place.function, registered.receiver) == ("Mount", "mcp")
+    [one] = of_mcp([mount])
+    assert one.kind == "never-ran-mounted"
+    assert (one.place.function, one.receiver) == ("Mount", "mcp")
     given.noted.clear()
     assert of_mcp([mount])[0].receiver == "Router of mcp"  # no line of an author mounts it
 
@@ -196,7 +198,7 @@ def opens() -> None: ...
 
 def told(app: Any) -> dict[str, str]:
     """Return the kinds of what an application was given in this file, by its names."""
-    return {each.name: each.kind for each in given.find([app])[0] if each.code is not None}
+    return {each.name: each.kind for each in registered.find([app])[0] if each.code is not None}
 
 
 def test_what_routers_have_is_read() -> None:
@@ -212,27 +214,27 @@ def test_what_routers_have_is_read() -> None:
 
 def test_what_a_router_gets_later_is_told_with_the_call() -> None:
     app, inner = FastAPI(), Starlette(lifespan=life)
-    before = [given.Router.now(app.router, served=True)]
-    assert given.late(before, []) == []
+    before = [registered.Router.now(app.router, served=True)]
+    assert registered.late(before, []) == []
     inner.state.outer = app
     app.get("/orders")(opens)
     app.mount("/inner", inner)
     app.router.on_startup.append(opens)
     call = given.Given("app", "mount", app, inner, "inner", Place("begins", "shop.py", 7))
-    late = {each.name: each for each in given.late(before, [call])}
-    assert {each.kind for each in late.values()} == {given.LATE}
+    late = {each.name: each for each in registered.late(before, [call])}
+    assert {each.kind for each in late.values()} == {registered.LATE}
     assert late["life"].place == call.place
     assert late["opens"].place.function == "opens"
     app.router.routes.clear()
     app.router.lifespan_context = life
-    assert {each.name for each in given.late(before, [])} == {*late}
+    assert {each.name for each in registered.late(before, [])} == {*late}
 
 
 def test_an_application_that_cannot_be_looked_at_has_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(given, "held", lambda _: 1 / 0)
-    assert given.find([]) == ([], [])
+    monkeypatch.setattr(registered, "held", lambda _: 1 / 0)
+    assert registered.find([]) == ([], [])
     [failure] = guard.take()
     assert failure.type == "ZeroDivisionError"
 

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from lifespec.diagnosis import given, guard
 from lifespec.diagnosis.author import library, place
 from lifespec.diagnosis.fact import Fact, Place, fact
-from lifespec.diagnosis.given import FRAMEWORKS, Given, Registered, held
+from lifespec.diagnosis.given import Given
 from lifespec.diagnosis.opened import Made
+from lifespec.diagnosis.registered import FRAMEWORKS, LATE, Registered, held
 from lifespec.diagnosis.stacks import is_ours, is_own, line, short
 
 _MANAGER = contextlib._GeneratorContextManager  # noqa: SLF001
@@ -36,7 +37,7 @@ def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> I
             wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
             yield fact(wrong, name=each.name, type=kind, **parts)
         elif each.code not in ran and not _ran_otherwise(each.code, ran):
-            named = {"name": each.name} if each.kind == given.LATE else {}
+            named = {"name": each.name} if each.kind == LATE else {}
             yield fact(each.kind, **named, **parts)
 
 

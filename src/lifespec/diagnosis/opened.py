@@ -10,7 +10,7 @@ from typing import Any
 
 from lifespec.diagnosis.author import caller, library
 from lifespec.diagnosis.fact import Fact, Place, fact
-from lifespec.diagnosis.given import held
+from lifespec.diagnosis.registered import held
 from lifespec.diagnosis.stacks import has
 
 MOST_PARTS = 1000  # of an object

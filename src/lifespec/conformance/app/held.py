@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.target import NotFound
-from lifespec.diagnosis import author, given
+from lifespec.diagnosis import author, registered
 from lifespec.diagnosis.fact import Fact
 from lifespec.watch.hold import KNOWN
 
@@ -51,7 +51,7 @@ def main(number: int, app: Any, target: str) -> bool:
     cases.load()  # the processes that are forked have them
     why = None
     try:
-        given.remember(job.find)
+        registered.remember(job.find)
     except NotFound as error:
         why = error.fact
     here = threading.current_thread()

@@ -31,7 +31,7 @@ from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
-from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened
+from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened, registered
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
@@ -168,7 +168,7 @@ def main(number: int) -> None:
     with _watched(stack) as arm:
         arm(job.limit)
         try:
-            given.remember(job.find)
+            registered.remember(job.find)
         except NotFound as error:
             why = error.fact
     connection.send(why)
@@ -210,7 +210,7 @@ def play_all(
 
     Ends all that runs when the parent has gone.
     """
-    given.remember(job.find)
+    registered.remember(job.find)
     waiting, running = deque(names), list[_Process]()
     try:
         while waiting or running:
@@ -367,8 +367,8 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     with leftovers.noting_starts(), given.noting():  # where this process imports it
         subject = job.find()
     imported = {*threading.enumerate()}
-    found, routers = given.find(subject) if looks else ([], [])
-    ran, late = entered.Ran(), list[given.Registered]()
+    found, routers = registered.find(subject) if looks else ([], [])
+    ran, late = entered.Ran(), list[registered.Registered]()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_warnings(logged), leftovers.noting_starts():
         if looks:
@@ -376,7 +376,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
 
             def stops() -> None:
                 with guard.keeping():
-                    late.extend(given.late(routers, ran.given))
+                    late.extend(registered.late(routers, ran.given))
                 passing.begin()
 
             watch = watch._replace(stops=stops)
