@@ -65,7 +65,7 @@ matrix: .venv/complete
 frameworks middleware hosts loglines signals: .venv/complete
 	@$(MEASURE)/$@.py docs/matrix/$@.json $(ROW)
 applications: .venv/complete  ## check and watch applications of others by their own commands; an hour, and 20 GB
-	@$(MEASURE)/applications.py build/applications docs/matrix/applications.json $(ROW)
+	@$(MEASURE)/applications.py docs/matrix/applications.json $(ROW)
 bench: .venv/complete  ## measure the speed; on other Pythons too, after make pythons; ten minutes
 	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions

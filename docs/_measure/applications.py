@@ -1,9 +1,8 @@
 """What lifespec says of applications of others by their own commands, a record of docs/matrix.
 
-    python docs/_measure/applications.py ENVIRONMENTS FILE [NAME...]
+    python docs/_measure/applications.py FILE [NAME...]
 
-Each has an environment in the folder ENVIRONMENTS, which is made if it is missing.  It is checked
-by its command, and watched from its start over three requests to SIGINT.  applications.toml says
+Each has an environment of its own, which is made if it is missing.  It is checked by its command, and watched from its start over three requests to SIGINT.  applications.toml says
 how each statement was read beside the application's source; else it is "unread".
 """
 
@@ -22,24 +21,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from environments import Needs
 from records import Row, measure, table, versions
 from serving import free_port
 
 APPLICATIONS = table("applications")
-CHECK, INSTALL, START, STOP = 400.0, 600.0, 150.0, 30.0  # seconds
+CHECK, START, STOP = 400.0, 150.0, 30.0  # seconds
 PLAIN = ("starts", "stops", "rules")  # what each report says
-
-
-def environment(place: Path, name: str) -> Path:
-    """Return the environment of an application, made once."""
-    folder = place / name
-    if not (folder / "complete").exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True, timeout=INSTALL)
-        install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-        packages = APPLICATIONS[name]["packages"]
-        subprocess.run([*install, *packages], check=True, timeout=INSTALL)
-        (folder / "complete").touch()
-    return folder
 
 
 @contextlib.contextmanager
@@ -119,9 +107,8 @@ def watch(folder: Path, name: str) -> list[str]:
         return [json.loads(line)["says"] for line in file.read_text("utf-8").splitlines()]
 
 
-def row(place: Path, name: str) -> Row:
+def row(folder: Path, name: str) -> Row:
     """Measure an application: what was said of it, and how each statement was read."""
-    folder = environment(place, name)
     checked, watched = check(folder, name), watch(folder, name)
     read: dict[str, str] = APPLICATIONS[name].get("read", {})
     statements = []
@@ -142,4 +129,8 @@ def usual(says: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(measure(sys.argv[1:], APPLICATIONS, row))
+    needs = {
+        name: Needs("applications", [name], about["packages"])
+        for name, about in APPLICATIONS.items()
+    }
+    sys.exit(measure(sys.argv[1:], needs, row))

@@ -23,10 +23,11 @@ INSTALLING = 1800  # seconds
 
 
 class Needs(NamedTuple):
-    """What a row needs: packages of a group of pyproject.toml."""
+    """What a row needs: packages of a group of pyproject.toml, or requirements of its own."""
 
     group: str
     packages: Sequence[str]
+    requirements: Sequence[str] = ()
 
 
 class Python(NamedTuple):
@@ -78,12 +79,15 @@ def environment(needs: Needs, python: Python, *, alone: bool = False) -> Path:
     For a row that is measured alone only the packages that it needs are installed, unless there is
     an environment of its whole group.
     """
-    requirements = of_group(needs.group)
-    folder = ROOT / "build" / f"{needs.group}-{python.version}"
-    if alone and not _is_complete(folder, requirements):
-        packages = "-".join(map(_key, needs.packages))
-        folder = ROOT / "build" / "rows" / f"{needs.group}-{packages}-{python.version}"
-        requirements = [*_chosen(requirements, needs)]
+    packages = "-".join(map(_key, needs.packages))
+    own_folder = ROOT / "build" / "rows" / f"{needs.group}-{packages}-{python.version}"
+    if needs.requirements:
+        folder, requirements = own_folder, [*needs.requirements]
+    else:
+        folder = ROOT / "build" / f"{needs.group}-{python.version}"
+        requirements = of_group(needs.group)
+        if alone and not _is_complete(folder, requirements):
+            folder, requirements = own_folder, [*_chosen(requirements, needs)]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several programs of `make measure` need the same one
