@@ -1,4 +1,4 @@
-"""What ends a server that does not act on a signal, drawn from docs/matrix/loglines.json.
+"""What ends a server that does not act on a signal, drawn from docs/matrix/signals.json.
 
 A test compares both.  The keys are those of a terminal, which reach all processes of the command.
 """
@@ -46,8 +46,11 @@ ENDED_BY = {
 KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
 
 
-# where that is another one from a Python on: hypercorn waits there for each connection to close
-NEWER = {("hypercorn", "requests"): ((3, 12), "Ctrl-\\")}
+# where that is another one from a Python on: it waits there for each connection to close
+NEWER = {
+    ("hypercorn", "requests"): ((3, 12), "Ctrl-\\"),
+    ("uvicorn", "requests"): ((3, 14), "Ctrl-\\"),
+}
 
 
 def ends(server: str, python: str, waits_for: str, keys: Sequence[str]) -> str:
