@@ -35,13 +35,6 @@ ENDED_BY = {
         "shutdown": "Ctrl-C",
         "threads": "Ctrl-C twice",
     },
-    "daphne": {
-        "startup": "Ctrl-C",
-        "requests": "Ctrl-C",
-        "tasks": "Ctrl-C",
-        "shutdown": "Ctrl-C",
-        "threads": "Ctrl-C",
-    },
 }
 KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
 
