@@ -141,6 +141,13 @@ def test_a_program_is_told_its_cause_and_a_faultless_one_nothing(name: str, tmp_
     assert causes.PROGRAMS[name].sentences or labels == {"starts", "stops"}, str(report)
 
 
+def test_a_framework_is_not_blamed_for_a_case_of_the_same_life(tmp_path: Path) -> None:
+    """Starlette raises where the state is missing; the keys of events are another case."""
+    source = causes.PRELUDE + "app = Starlette(lifespan=pool)\n"
+    report = checked_program(tmp_path, source)
+    assert report.verdicts()["extra-keys-expected"] == "pass", str(report)
+
+
 def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -237,9 +237,7 @@ def test_lifespec_that_fails_in_the_process_says_so(shop: Path) -> None:
     assert "lifespec itself failed in the process of the command" in " ".join(str(report).split())
 
 
-def test_a_process_that_ends_meanwhile_is_told(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ends_meanwhile_is_told(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     (shop / "main.py").write_text(ENDS + PROGRAMS["main"])
     slow = PROGRAMS["shop"].replace("    yield", "    import time; time.sleep(99)\n    yield")

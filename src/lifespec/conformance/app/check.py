@@ -23,6 +23,7 @@ from lifespec.conformance.finding import (
     OnPlan,
     OnWait,
     Row,
+    Verdict,
     judged,
     known_spec,
     skipped,
@@ -193,8 +194,10 @@ def _results(
         for name in life.case.split("+"):
             results[name] = life._replace(case=name)
             found = [*_findings(job, plan.cases[name], results, first.seen)]
-            was_late = name == life.case and life.seen.awaited
-            fails = not was_late and _is_doubtful(name, life.seen, found, job.limit)
+            if name != life.case:  # what shows anything here may be another case's
+                fails = any(each.verdict in (Verdict.FAIL, Verdict.WARN) for each in found)
+            else:
+                fails = not life.seen.awaited and _is_doubtful(name, life.seen, found, job.limit)
             if job.role == "application" and fails:
                 doubtful.append(name)
             else:
