@@ -119,6 +119,14 @@ def test_kept_broken_open_and_not_judged_are_counted_apart() -> None:
     assert "rules   2 kept; 1 open\nopen    scope-type:  It sent nothing. (one)\n" in str(app)
 
 
+def test_a_hint_follows_what_was_seen() -> None:
+    for kind, hint in (("connection-at-shutdown", "The server cancels"), ("x", "The server sends")):
+        broken = Finding(Verdict.FAIL, "shutdown-after-serving", "one", Fact(kind))
+        if kind == "x":
+            broken = replace(broken, observed=SENT)
+        assert f"hint          {hint}" in str(of_server(broken))
+
+
 def test_what_lifespec_does_otherwise_fails_if_strict_and_is_named_as_its_own() -> None:
     assert "INFO crash-logged ---" not in str(of_server(PASSED, OWN))
     text = " ".join(str(of_server(PASSED, OWN, strict=True)).split())

@@ -109,6 +109,7 @@ def left_out(report: Report) -> list[tuple[str, object]]:
         (("x", "-w={workers}"), "", "two-workers", ["x", "-w={workers}"]),
         (("x",), "--workers 2", "two-workers", ["x", "--workers", "2"]),
         (("x",), "--workers 2", "state", ["x"]),
+        (("x",), "", "limit-expires", ["x", "-g", "1"]),
     ],
 )
 def test_two_workers_are_given_to_the_command(
@@ -123,7 +124,7 @@ def test_two_workers_are_given_to_the_command(
 
     monkeypatch.setattr(server_check, "Process", start)
     with pytest.raises(Unchecked, match=f"^{re.escape(' '.join(wanted))}$"):
-        target(*command, workers=workers).play(*chosen([case]), threading.Event())
+        target(*command, workers=workers, limit="-g 1").play(*chosen([case]), threading.Event())
 
 
 @pytest.mark.parametrize(
@@ -200,7 +201,10 @@ class Disturbed(Shows):
 PLAYED: set[str] = set()
 DISTURBED: dict[str, dict[str, Any]] = {
     "well-behaved": {"answers": answered("/")},
-    "raises-after-startup": {"stranger": True, "answers": answered("/")},  # another was called
+    "raises-after-startup": {
+        "stranger": True,
+        "answers": answered("/", loop=1),
+    },  # another was called
     "returns-on-the-scope": {},  # its requests went to another one
     "raises-on-the-scope": {"ended": 9.0, "status": 1},  # its port was in use
     "interrupted": {"log": Log()},  # it called nobody

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import MappingProxyType
@@ -146,8 +147,9 @@ async def test_each_pause_waits_for_a_file(stage: Stage) -> None:
     await stage.waits(stage.call(), "go2")
 
 
-async def test_a_held_request_waits_for_the_file_release(stage: Stage) -> None:
-    await stage.waits(answer(stage, "/hold"), "release")
+@pytest.mark.parametrize("path", ["/hold", "/linger"])
+async def test_a_held_request_waits_for_the_file_release(path: str, stage: Stage) -> None:
+    await stage.waits(answer(stage, path), "release")
     assert ("holds", "http") in stage.kinds
 
 
