@@ -2,8 +2,9 @@
 
     python docs/_measure/applications.py FILE [NAME...]
 
-Each has an environment of its own, which is made if it is missing.  It is checked by its command, and watched from its start over three requests to SIGINT.  applications.toml says
-how each statement was read beside the application's source; else it is "unread".
+Each has an environment of its own, which is made if it is missing.  It is checked by its command,
+and watched from its start over three requests to SIGINT.  applications.toml says how each
+statement was read beside the application's source; else it is "unread".
 """
 
 import contextlib
