@@ -33,6 +33,14 @@ SERVER = re.compile(
 SAME = {"CancelledError": "Cancelled"}  # by which the checks of both libraries mean it
 # a word of a statement that its code has not: why not
 ELSEWHERE: dict[tuple[str, str], str] = {
+    **dict.fromkeys(
+        (
+            ("docs/check-conformance.md", name)
+            for name in ("daphne", "granian", "gunicorn", "hypercorn")
+        ),
+        "tests/conformance/test_app_command.py tries each server, the check one",
+    ),
+    ("docs/test-application.md", "SystemExit"): "tests/testing ends a process with it",
     ("docs/clients/asgi-lifespan.md", "ShutdownTimeout"): "its base class alone is raised there",
     ("docs/clients/asgi-lifespan.md", "StartupTimeout"): "its base class alone is raised there",
     ("docs/hosts/uvicorn.md", "0"): "a status of several workers, which the record lacks",
