@@ -51,6 +51,7 @@ def facts(comma: str) -> dict[str, str]:
             *((f"date {name}", record(name)["date"]) for name in RECORDS),
             ("mutants programs", str(record("mutants")["programs"])),
             *_reports(),
+            *_applications(),
             *_seen(comma),
             ("python oldest", _oldest_python()),
         ]
@@ -115,6 +116,18 @@ def _reports() -> Iterator[tuple[str, str]]:
         "elsewhere": len(drawn) - counts["seen by application"],
     }
     return ((f"reports {name}", str(value)) for name, value in found.items())
+
+
+def _applications() -> Iterator[tuple[str, str]]:
+    """Yield how many applications of others were played, and how what was said was read."""
+    kept = record("applications")
+    subjects = kept["subjects"]
+    read = Counter(said["read"] for subject in subjects for said in subject["statements"])
+    missed = sum(len(subject["missed"]) for subject in subjects)
+    found = {"date": kept["date"], "count": len(subjects), "missed": missed}
+    found["statements"] = sum(read.values())
+    found |= {name: read[name] for name in ("useful", "true", "false", "unread")}
+    return ((f"applications {name}", str(value)) for name, value in found.items())
 
 
 def _oldest_python() -> str:
