@@ -219,8 +219,8 @@ def relevant(noted: Noted, faultless: Sequence[tuple[float, Happening]] = ()) ->
             if each in [*expected, *found] or not ABOUT.search(each[1]) or lines == LINES:
                 continue
             lines += 1
-        if before and when - before >= GAP:  # a limit, which never ends early
-            found.append(["seconds", int(when - before)])
+        if before and when - before >= GAP:  # a limit
+            found.append(["seconds", round(when - before)])
         found.append([part[:WIDTH] if isinstance(part, str) else part for part in each])
         before = when
     return [*found[:ENOUGH], ["and so on"], found[-1]] if len(found) > ENOUGH else found
