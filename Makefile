@@ -15,7 +15,7 @@ PYODIDE_SHA512 = d18bd7c4485f11da4b7dbfd790cd8114078c44eab488c517d9bcf31fda4eb6d
 SITE = $(if $(LIVE),build/live-site,site)
 DRAWERS := $(shell find docs/_ext -name '*.py')
 .PHONY: help docs live test outputs check style types coverage slow pythons review translate waiting measure matrix loglines signals hosts \
-	frameworks middleware bench applications exhaustive mutants release lock clean FORCE
+	frameworks middleware bench applications exhaustive mutants release lifespec.pyz lock clean FORCE
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z.]*\)[a-z ]*:.*## /\1 /p' Makefile | while read -r name does; do printf 'make %-10s %s\n' "$$name" "$$does"; done
@@ -65,7 +65,7 @@ matrix: .venv/complete
 frameworks middleware hosts loglines signals: .venv/complete
 	@$(MEASURE)/$@.py docs/matrix/$@.json $(ROW)
 applications: .venv/complete  ## check and watch applications of others by their own commands; an hour, and 20 GB
-	@$(MEASURE)/applications.py docs/matrix/applications.json $(ROW)
+	@$(MEASURE)/published.py docs/matrix/applications.json $(ROW)
 bench: .venv/complete  ## measure the speed; on other Pythons too, after make pythons; ten minutes
 	@$(MEASURE)/bench.py docs/matrix/bench.json $(wildcard build/python-*/bin/python)
 exhaustive: .venv/complete  ## run every application of up to N actions
@@ -74,7 +74,7 @@ mutants: build/mutation/complete  ## change each file to copy, or ROOM=watch, in
 	@$(WITH_MUTMUT) docs/_measure/mutants.py $(or $(N),20) $(ROOM)
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
-lifespec.pyz: .venv/complete FORCE  ## build lifespec.pyz: all commands in one file that needs no installation
+lifespec.pyz: .venv/complete  ## build lifespec.pyz: all commands in one file that needs no installation
 	@rm -rf build/pyz; $(RUN) -m build --no-isolation --wheel --outdir build/pyz . >build/pyz.log 2>&1 || { cat build/pyz.log >&2; exit 1; }
 	@$(RUN) .ci/pyz.py build/pyz/*.whl $@
 lock:  ## resolve the locks in .ci anew, on the oldest Python

@@ -123,10 +123,8 @@ def _applications() -> Iterator[tuple[str, str]]:
     kept = record("applications")
     subjects = kept["subjects"]
     read = Counter(said["read"] for subject in subjects for said in subject["statements"])
-    missed = sum(len(subject["missed"]) for subject in subjects)
-    found = {"date": kept["date"], "count": len(subjects), "missed": missed}
-    found["statements"] = sum(read.values())
-    found |= {name: read[name] for name in ("useful", "true", "false", "unread")}
+    found = {"date": kept["date"], "count": len(subjects), "statements": sum(read.values())}
+    found |= {name: read[name] for name in ("time", "useful", "true", "false", "unread")}
     return ((f"applications {name}", str(value)) for name, value in found.items())
 
 

@@ -1,9 +1,9 @@
 """What lifespec says of applications of others by their own commands, a record of docs/matrix.
 
-    python docs/_measure/applications.py FILE [NAME...]
+    python docs/_measure/published.py FILE [NAME...]
 
 Each has an environment of its own, which is made if it is missing.  It is checked by its command,
-and watched from its start over three requests to SIGINT.  applications.toml says how each
+and watched from its start over three requests to SIGINT.  published.toml says how each
 statement was read beside the application's source; else it is "unread".
 """
 
@@ -26,7 +26,7 @@ from environments import Needs
 from records import Row, measure, table, versions
 from serving import free_port
 
-APPLICATIONS = table("applications")
+APPLICATIONS = table("published")
 CHECK, START, STOP = 400.0, 150.0, 30.0  # seconds
 PLAIN = ("starts", "stops", "rules")  # what each report says
 
@@ -119,14 +119,13 @@ def row(folder: Path, name: str) -> Row:
     package = APPLICATIONS[name]["packages"][0].partition("[")[0]
     about: dict[str, Any] = {"version": versions(folder, [package])[package], **checked}
     about["statements"] = statements
-    about["missed"] = APPLICATIONS[name].get("missed", [])
     return {"name": name, **about}
 
 
 def usual(says: str) -> str:
-    """Return how a statement is read that only says how long a phase took."""
+    """Return "time" for a statement that only says how long a phase took, which nobody reads."""
     begins = ("starts: yes, in ", "stops: yes, in ", "watch: started in ")
-    return "true" if says.startswith(begins) else "unread"
+    return "time" if says.startswith(begins) else "unread"
 
 
 if __name__ == "__main__":
