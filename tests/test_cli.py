@@ -258,9 +258,8 @@ def test_a_terminal_shows_progress_and_colours(
         assert ended("check", "app", "shop:live") == 0
         while b"\x1b[33mWARN" not in shown:
             shown += there.read(65536)
-    assert (
-        b"lifespec: 11 cases: the application is started 9 times, up to 8 at a time, with" in shown
-    )
+    plan = b"lifespec: 11 cases: the application is started 9 times, up to 8 at a"
+    assert plan + b"\r\n          time, with its own settings\r\n" in shown
     assert b"lifespec: starts: yes\r\n" in shown
     assert b"\r\x1b[K2/11 start-and-stop: WARN" in shown
     assert b"\r\x1b[Kstart-and-stop: 2 s\r\x1b[K" in shown
@@ -271,11 +270,11 @@ def test_elsewhere_progress_is_a_line_now_and_then(
     checks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ended("check", "app", "shop:live")
-    plan = "lifespec: 11 cases: the application is started 9 times, up to 8 at a time, with its own"
-    assert capfd.readouterr().err == f"{plan} settings\n"
+    plan = "lifespec: 11 cases: the application is started 9 times, up to 8 at a time, with\n"
+    assert capfd.readouterr().err == f"{plan}          its own settings\n"
     monkeypatch.setattr(commands, "PAUSE", 0.0)
     ended("check", "app", "shop:live")
-    assert capfd.readouterr().err.splitlines()[1:] == [
+    assert capfd.readouterr().err.splitlines()[2:] == [
         "lifespec: starts: yes",
         "lifespec: 0 s: 2 cases are over, start-and-stop is not",
     ]

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from lifespec import conformance
 from lifespec.arguments import COPIES
@@ -30,6 +30,7 @@ from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import WIDTH, Words, base, language, site, wrapped
 
 PAUSE = 10.0  # seconds between two lines about progress where there is no terminal
+START = "lifespec: "  # of a line on standard error
 END = '\n"""\n'  # of the docstring of a module
 
 
@@ -63,6 +64,18 @@ def _print(text: str) -> int:
     return 0
 
 
+def _width(stream: TextIO) -> int:
+    """Return how many columns a line has there."""
+    return shutil.get_terminal_size((WIDTH, 0)).columns if stream.isatty() else WIDTH
+
+
+def _lines(start: str, text: str) -> list[str]:
+    """Return a text for standard error as lines; those after the first one are indented."""
+    first, *others = wrapped(text, _width(sys.stderr) - len(START))
+    indent = " " * len(START)
+    return [f"{start}{first}", *(f"{indent}{line}" for line in others)]
+
+
 # ---- check -------------------------------------------------------------------------------------
 
 
@@ -81,7 +94,7 @@ def _check(arguments: argparse.Namespace) -> int:
         options = vars(arguments) | progress.callbacks()
         report: Report = check(subject, **{name: options[name] for name in arguments.options})
     terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((WIDTH, 0)).columns if terminal else WIDTH
+    width = _width(sys.stdout)
     colours = terminal and "NO_COLOR" not in os.environ
     _print(render(report, words.language, verbose=arguments.verbose, width=width, colours=colours))
     for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
@@ -126,12 +139,10 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
     def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
         if pid:
             what = fact("watch-process", pid=pid, what=what)
-        width = shutil.get_terminal_size((WIDTH, 0)).columns if sys.stderr.isatty() else WIDTH
-        first, *rest = wrapped(words.say(what), width - 10)
-        lines = [f"lifespec: {first}", *(f"          {each}" for each in rest)]
+        lines = _lines(START, words.say(what))
         lines += [f"            {words.say(each)}" for each in rows]
-        says = words.say(advice) if advice else ""
-        lines += [f"          {each}" for each in wrapped(says, width - 10) if says]
+        if advice:
+            lines += _lines(" " * len(START), words.say(advice))
         sys.stderr.write("".join(f"{each}\n" for each in lines))
         sys.stderr.flush()
         if arguments.json:
@@ -271,7 +282,8 @@ class _Progress:
     def _say(self, what: Fact) -> None:
         """Write a line that stays."""
         self._replace("")
-        sys.stderr.write(f"lifespec: {self.words.say(what)}\n")
+        lines = _lines(START, self.words.say(what))
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
 
     def _replace(self, line: str) -> None:

@@ -244,7 +244,8 @@ class _Page:
     def lines(self) -> Iterator[str]:
         """Yield the lines."""
         report, words = self.report, self.words
-        yield self.painted(words.say(_headline(report, words.title)), BOLD)
+        for line in wrapped(words.say(_headline(report, words.title)), self.width):
+            yield self.painted(line, BOLD)
         if report.unchecked and report.starts is None:
             yield from wrapped(words.say(report.unchecked), self.width)
         judged = report.role != "server" or not report.unchecked
