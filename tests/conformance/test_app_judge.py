@@ -31,6 +31,7 @@ RECORDS = [
     Logged("ERROR", "shop", "no cache", 1.0),
     Logged("ERROR", "shop", "failed", 1.0, KEY_ERROR),
     Logged("ERROR", "shop", "startup: 'pool'", 1.0),
+    Logged("ERROR", "shop", "no mail", 1.0, described(OSError("refused"))),
     Logged("ERROR", "shop", "no page", 3.0),
 ]
 MODULE = fact("given-module", name="x", type="module", receiver="App", place="y")
@@ -76,7 +77,8 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
           "tasks of libraries that still run: `poll`, `send`"]),
         # neither the cause, nor what a request logged
         (saw("failed", "", REQUEST, error=KEY_ERROR, logged=RECORDS), "logged",
-         ["while starting: ERROR shop: no cache"]),
+         ["while starting: ERROR shop: no cache",
+          "while starting: ERROR shop: no mail (OSError: refused)"]),
         (saw("complete", "returned serving", framework="Flama"), "notes",
          ["This is the doing of Flama, not of your code."]),
         (saw("complete", "returned serving", framework="Flama"), "change", []),
@@ -87,10 +89,27 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
          ["no: the suite refused what it sent: 1 is no event"]),
         (saw("failed", caught=NOT_CALLABLE, facts=[MODULE]), "change",
          ["x, which App was given as its lifespan, is a module: import the function from it. (y)"]),
+        # and not to catch it in a task
+        (saw("complete", "raised serving", error=described(ModuleNotFoundError("x"))), "change",
+         ['Install the package, or add it to the requirements. See "Troubleshooting".']),
     ],
 )  # fmt: skip
 def test_a_row_says_what_was_seen(seen: Observation, label: str, sentences: list[str]) -> None:
     assert row_says(seen, label) == sentences
+
+
+def test_what_only_one_case_shows_has_its_condition() -> None:
+    """What both have left behind is said once, and the condition of a whole sentence is its own."""
+    thread = fact("thread-left", name="`poll`")
+    lingers, ends = stopped(facts=[thread], process_stays=True), stopped(facts=[thread])
+    left = row_says(lingers, "still running", ends)
+    assert len(left) == 2, left
+    assert left[1].endswith("Only if it is stopped at once after its start.")
+    refuses = saw("raised scope", error=KEY_ERROR)
+    assert row_says(stopped(), "starts", refuses) == [
+        "without lifespan: it raised KeyError: 'pool', when it was called with the scope",
+        "yes, the first time",
+    ]
 
 
 def test_a_lifespan_that_ran_while_it_served_or_had_no_time_to_run_is_not_named() -> None:

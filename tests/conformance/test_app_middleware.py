@@ -135,3 +135,6 @@ def test_an_object_that_is_no_data_is_known_by_its_identity() -> None:
     assert plain([one]) == plain([one]) != plain([two])
     assert plain(Own(a=1)) == plain({"a": 1})
     assert plain([1]) != plain((1,))
+    itself: list[Any] = [1]
+    itself.append(itself)
+    assert plain(itself) == ["list", 1, "..."]

@@ -6,11 +6,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from apart import one_line
 from lifespec.conformance import Report, check_app
+from lifespec.conformance.app import process
+from lifespec.conformance.app.observation import Observation, Watch
+from lifespec.conformance.app.plan import SERVING
+from lifespec.conformance.app.target import Job
+from lifespec.conformance.cases import Case
 from lifespec.diagnosis import guard, leftovers
 from lifespec.diagnosis.author import described, own_failures
 from lifespec.testing import LifespanWarning, Running
@@ -70,7 +76,7 @@ def nothing_is_kept() -> Iterator[None]:
     assert guard.take() == []
 
 
-def fails(*_: object) -> None:
+def fails(*_: object) -> Any:
     raise ValueError("no such\nobject")
 
 
@@ -95,6 +101,25 @@ def test_a_failure_while_a_case_is_played_is_no_verdict(monkeypatch: pytest.Monk
     assert one_line(report).startswith("says.<locals>.app could not be checked")
     assert "lifespec itself failed here" in one_line(report)
     assert report.rows == ()
+    assert report.status == 2
+
+
+def test_a_case_that_lifespec_failed_to_play_is_not_played_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    play, played = process._play, tmp_path / "played"
+
+    def plays(job: Job, case: Case, watch: Watch) -> Observation:
+        with played.open("a") as file:
+            file.write(f"{case.name}\n")
+        return play(job, case, watch) if case.name == "start-and-stop" else fails()
+
+    monkeypatch.setattr(process, "_play", plays)
+    app = says("receive", STARTED, "receive", STOPPED)
+    report = check_app(app, only=[SERVING], timeout=20)
+    assert played.read_text().split() == ["start-and-stop", SERVING]
+    assert "starts yes" in one_line(report)
+    assert "lifespec itself failed here" in one_line(report)
     assert report.status == 2
 
 

@@ -4,6 +4,7 @@ What a headline says and what a line says come from the same case.  Where two ca
 says under which condition it holds.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -286,8 +287,14 @@ def second_start(again: Observation | None, limit: float) -> Iterator[Fact]:
             return
     if before.reply and again.reply and fails(again.reply) and not fails(before.reply):
         yield fact("again", answer=fact("replies", first=before.reply, second=again.reply))
-    for path in again.doubled:
+    for path in _doubled(before, again):
         yield fact("again", answer=fact("doubled", path=path))
+
+
+def _doubled(before: Observation, again: Observation) -> list[str]:
+    """Return the paths that each start adds to its routes, so that the first of them answers."""
+    first, second = Counter(before.routes), Counter(again.routes)
+    return [path for path in second if 0 < first[path] < second[path]]
 
 
 def fails(reply: Fact) -> bool:

@@ -1,6 +1,5 @@
 """What was observed of an application in a case: its log, and what was there at its end."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -164,14 +163,6 @@ class Observation:
             self.startup = Answer(how, "scope" if on_scope else "startup")
         elif self.startup.how == "complete" and not self.shutdown.how:
             self.shutdown = Answer(how, "shutdown" if stopping else "serving")
-
-    @property
-    def doubled(self) -> list[str]:
-        """The paths that each start adds to its routes, so that the first of them answers."""
-        if self.before is None:
-            return []
-        first, second = Counter(self.before.routes), Counter(self.routes)
-        return [path for path in second if 0 < first[path] < second[path]]
 
     @property
     def entries(self) -> tuple[Entry, ...]:
