@@ -28,6 +28,7 @@ def report(*findings: Finding, **more: Any) -> Report:
 
 PASSED = found(Verdict.PASS)
 OWN = found(Verdict.INFO, "crash-logged", own=True)  # no specification says it, lifespec does
+LEFT = Row("found", fact("thread-left", name="pump"))  # a problem
 
 
 APPLIES_NOT = [
@@ -60,6 +61,8 @@ def unseen(kind: str, rule: str = "shutdown-sent") -> Finding:
         (0, report(PASSED, starts=True, stops=True, ends=True)),
         (1, report(PASSED, starts=True, stops=False)),
         (1, report(PASSED, starts=True, stops=True, ends=False)),
+        (0, report(PASSED, rows=(LEFT,))),
+        (1, report(PASSED, rows=(LEFT,), strict=True)),
         (0, report(supported=False)),
         (1, report(supported=False, strict=True)),
         (0, report(supported=False, strict=True, framework="Django")),
@@ -117,6 +120,17 @@ def test_kept_broken_open_and_not_judged_are_counted_apart() -> None:
     assert many.verdicts()["crash-logged"] == "info"
     app = report(*kept, found(Verdict.INFO, "scope-type"), unseen("no-failure", "message-is-text"))
     assert "rules   2 kept; 1 open\nopen    scope-type:  It sent nothing. (one)\n" in str(app)
+
+
+@pytest.mark.parametrize(
+    ("strict", "says"),
+    [
+        (False, "exit status 1 with --strict\n"),
+        (True, "exit status 1; `--ignore NAME` accepts one"),
+    ],
+)
+def test_a_problem_says_what_strict_makes_of_it(strict: bool, says: str) -> None:
+    assert f"thread-stays: {says}" in str(report(PASSED, rows=(LEFT,), strict=strict))
 
 
 def test_a_hint_follows_what_was_seen() -> None:
@@ -205,6 +219,8 @@ def test_json_has_kinds_parts_and_sentences() -> None:
     [
         (WHOLE, (3, 1, 0, 1)),
         (report(PASSED, starts=True, stops=False, rows=WHOLE.rows), (2, 1, 0, 0)),
+        (report(PASSED, rows=(LEFT,)), (2, 0, 0, 0)),
+        (report(PASSED, rows=(LEFT,), strict=True), (2, 1, 0, 0)),
         (report(obstacle=Fact("does-not-start")), (1, 0, 1, 0)),
         (of_server(PASSED, unseen("startup-twice")), (3, 0, 1, 1)),
         (of_server(OWN, strict=True), (1, 1, 0, 0)),

@@ -207,12 +207,14 @@ def test_who_looks_wakes_no_loop(agent: Agent, loop: Any) -> None:
 
 def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         raise ConnectionError("link detached")
 
     async def main() -> None:
         server = toy.Lifespan(app)
+        await server.events.put({"type": "lifespan.startup"})
         call = asyncio.create_task(server.call())
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -230,6 +232,7 @@ def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
     assert [line.type for line in lines(agent, seen.Sent)] == ["lifespan.startup.complete"]
     (raised,) = lines(agent, seen.Raised)
     assert raised.error[:2] == ("ConnectionError", "link detached")
+    assert len(lines(agent, seen.Received)) == 1  # the first event
     for kind in seen.Called, seen.Shutdown, seen.NoLifespan:
         assert [line.server for line in lines(agent, kind)] == ["toy"]
 
@@ -305,6 +308,22 @@ def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent
     assert "test_once_its_loop_has_ended" in str(look.main)
 
 
+def test_a_loop_that_only_waits_for_its_threads_does_not_run(agent: Agent) -> None:
+    over = threading.Event()
+
+    def closes() -> Any:
+        loop = asyncio.get_running_loop()
+        loop.run_in_executor(None, over.wait)
+        return loop.shutdown_default_executor()
+
+    with running(for_ever):
+        before = len(agent.running(stacks.threads()))
+        with running(closes):
+            found = len(agent.running(stacks.threads()))
+            over.set()
+    assert (before, found) == (1, 1)
+
+
 def test_a_served_package_is_the_authors_even_if_it_is_installed(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,13 +335,20 @@ def test_a_served_package_is_the_authors_even_if_it_is_installed(
         assert own == [name == "asyncio", name == "queue", False]
 
 
-def test_calls_of_granian_have_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def future_watcher() -> None: ...
+def test_calls_of_granian_have_no_task(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def waits(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(0)
+
+    async def future_watcher() -> None:
+        await waits({"type": "http", "method": "GET", "path": "/"}, print, print)
 
     call = future_watcher()
-    assert looks.untracked_calls() == []
-    monkeypatch.setitem(sys.modules, "granian.asgi", SimpleNamespace())
-    assert call in looks.untracked_calls()
+    call.send(None)
+    agent.is_stopping = True
+    for name, count in (("other", 0), ("granian.asgi", 1)):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace())
+        agent.look_at_calls({}, {}, 0.0)
+        assert [request[:3] for request in agent.requests] == [("GET", "/", None)] * count
     call.close()
 
 
@@ -506,9 +532,10 @@ def test_a_copy_of_lifespecs_class_is_known_by_its_table(agent: Agent, copy: Any
         raise KeyError("pool")
 
     async def main() -> None:
-        async with copy(answers):
+        async with copy(answers) as lifespan:
             agent.look(time.monotonic())
             assert agent.where(agent.lifespans[0]).asks
+        await lifespan.shutdown()  # which has ended
         await copy(fails).startup()
         slow = copy(serve_lifespan)
         task = asyncio.create_task(slow.startup())
@@ -516,6 +543,10 @@ def test_a_copy_of_lifespecs_class_is_known_by_its_table(agent: Agent, copy: Any
         task.cancel()
         await asyncio.wait([task])
 
+    sys.modules["life"].__spec__ = SimpleNamespace(_initializing=True)  # type: ignore[assignment]
+    agent.find_copies()
+    assert agent.copies == {}  # before it is imported
+    sys.modules["life"].__spec__ = None
     agent.find_copies()
     agent.find_copies()
     asyncio.run(main())
@@ -531,11 +562,10 @@ async def serve_lifespan(scope: Any, receive: Any, send: Any) -> None:
 
 
 def test_a_copy_that_has_begun_before_it_is_found_is_followed(agent: Agent, copy: Any) -> None:
-    made: list[Any] = []
-
     async def main() -> None:
+        early = copy(answers)
+        await early.startup()
         async with copy(answers) as lifespan:
-            made.append(lifespan)
             frames = stacks.awaited(lifespan._task)
             assert agent.recognise(frames, threading.get_ident())
             assert agent.recognise(frames, threading.get_ident())
@@ -547,10 +577,38 @@ def test_a_copy_that_has_begun_before_it_is_found_is_followed(agent: Agent, copy
         hooks.follow(agent.copies[copy], late, 0)
         late.phase = "running"
         await late.shutdown()
+        await early.shutdown()  # no look has found its call
 
     asyncio.run(main())
-    assert len(lines(agent, seen.Shutdown)) == 3
+    assert len(lines(agent, seen.Shutdown)) == 4
+    assert guard.take() == []
     assert not agent.recognise([sys._getframe()], 0)
+
+
+def test_a_copy_is_followed_from_within_its_startup(agent: Agent, copy: Any) -> None:
+    class Heir(copy):  # type: ignore[misc]
+        pass
+
+    class Value:
+        def __repr__(self) -> str:
+            frames.append(sys._getframe(1))
+            return "value"
+
+    async def looks(scope: Any, receive: Any, send: Any) -> None:
+        agent.look_at_calls({}, {threading.get_ident(): sys._getframe()}, 0.0)
+        await answers(scope, receive, send)
+
+    async def main() -> None:
+        async with Heir(looks):
+            pass
+
+    frames: list[Any] = []
+    vars(sys.modules["life"])["safe_repr"](Value())
+    assert not agent.recognise(frames, 0)  # a function is no call
+    asyncio.run(main())
+    assert (agent.others, len(agent.lifespans)) == ([], 1)
+    kinds = [type(line).__name__ for line in lines(agent, object)]
+    assert kinds == ["Began", "Called", "Received", "Sent", "Shutdown", "Sent"]
 
 
 def test_servers_tell_that_they_stop(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -584,3 +642,7 @@ def test_a_lifespan_that_runs_just_now_is_seen(agent: Agent) -> None:
     running = SimpleNamespace(cr_frame=1, cr_running=True)
     call.coroutine = lambda: running
     assert agent.where(call).runs
+    agent.others, agent.lifespans = [], [call]
+    assert agent.is_lively()
+    call.is_answered = True
+    assert not agent.is_lively()

@@ -434,6 +434,7 @@ INT, QUIT, TERM = signal.SIGINT, signal.SIGQUIT, signal.SIGTERM
             [INT],
             "Ctrl-C has no effect while the event loop is blocked in `f`, ",
         ),
+        ([CALLED, STARTED, STOP, NOTHING], [TERM, TERM], ""),  # it is not seen to wait
         ([STARTED], [INT], ""),
     ],
 )
@@ -449,6 +450,28 @@ def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
     told = [Words().say(each) for each in said if each.kind == "way-out"]
     assert len(told) == (1 if says else 0)
     assert not says or says in told[0]
+
+
+def test_what_handles_ctrl_backslash_is_killed(state: Command, said: list[Fact]) -> None:
+    process_of(state, os.getpid(), STARTED, NOTHING._replace(blocked=[seen.Blocked(3, [HERE])]))
+    state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
+    state.signals.append(Signal(INT, 11.0, to_all=True))
+    before = signal.signal(QUIT, lambda *_: None)
+    try:
+        state._say_way_out(state.processes[os.getpid()])
+    finally:
+        signal.signal(QUIT, before)
+    assert f"`kill -KILL 1 {os.getpid()}`" in Words().say(said[0])
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("/bin/python3 -u /srv/uvicorn shop:app", "uvicorn"), ("python3 -q", "")]
+)
+def test_the_name_of_a_program_is_that_of_its_script(
+    command: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "read_text", lambda _: command.replace(" ", "\0"))
+    assert group.program_of(1) == name
 
 
 def test_a_process_is_known_to_run_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -540,9 +563,11 @@ def test_workers_that_are_started_anew_after_sigquit_are_told(
     state.process = command
     state.looked = 41.0
     process_of(state, NO_PROCESS, CALLED, STARTED)
-    state.gone[NO_PROCESS] = 36.0
     process_of(state, os.getpid(), seen.Began(37.0, "3.11"))
     state.signals.append(Signal(signal.SIGQUIT, 35.0, to_all=True))
+    state._say_signals()
+    assert said == []  # while none has ended
+    state.gone[NO_PROCESS] = 36.0
     state._say_signals()
     state._say_signals()
     assert [each.kind for each in said] == ["way-out-restarted"]

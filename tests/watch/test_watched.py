@@ -195,6 +195,7 @@ def test_an_agent_that_does_not_look_is_told(
         ([*CLEANING, sent("shutdown.failed", error=CANCELLED)], f"cut off: it was in {AT}"),
         # where it was before clean-up, or in `receive`, is no place of the clean-up
         ([*SERVING, LIFE, SHUTDOWN], "clean-up was cut off: its process ended before"),
+        ([*STARTING, sent("startup.complete", error=ERROR), SHUTDOWN], "its process ended before"),
         ([*CLEANING, IDLE], "clean-up was cut off: its process ended before"),
         ([*SERVING[1:], SHUTDOWN], ""),  # a process that ran already
         ([*CLEANING, RAISED], ""),

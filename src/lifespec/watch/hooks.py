@@ -318,10 +318,7 @@ def recognised(frames: list[Any]) -> Any:
     Whoever copies the file may give it, and the class, another name: its table tells it.
     """
     for frame in frames:
-        table = frame.f_globals.get("TABLE")
-        if not isinstance(table, dict) or "lifespan.startup.complete" not in table.get(
-            "waiting", ()
-        ):
+        if not _has_table(frame.f_globals):
             continue
         this = frame.f_locals.get("self")
         for kind in type(this).__mro__:

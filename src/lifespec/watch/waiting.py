@@ -144,12 +144,11 @@ def _cut_off(process: Process) -> Cause:
     That is where it was cancelled, or where it was seen during clean-up; never where it was before.
     """
     place = at(process.kept)
-    for line in reversed(process.lines):
+    for line in process.lines:
         if isinstance(line, seen.Shutdown):
-            break
-        if isinstance(line, seen.Sent | seen.Raised) and line.error and line.error.lines:
+            place = at(process.kept)
+        elif isinstance(line, seen.Sent | seen.Raised) and line.error and line.error.lines:
             place = at(line.error.lines)
-            break
     if place is None:
         return Cause("clean-up-cut-off", "", Fact("watch-cut-off-somewhere"))
     return Cause("clean-up-cut-off", place, fact("watch-cut-off", place=place.fact()))

@@ -46,6 +46,7 @@ class Process:
         self.python = "3.9"  # or a newer one
         self.lines: list[seen.Event] = []
         self.look: Look | None = None
+        self.calls: Sequence[Call] = ()  # where those with the lifespan scope are
         self.course = Course()
         self.told: list[Told] = []
         self.is_hooked = False  # its server tells what it does, from the call on
@@ -69,6 +70,7 @@ class Process:
         """Take in a line."""
         if isinstance(line, Look):
             self.look = line
+            self.calls = line.known or line.others
             self._infer(line)
             self._keep()
             return
@@ -148,13 +150,6 @@ class Process:
     def state(self) -> str:
         """The state that its lifespan has come to."""
         return self.course.state
-
-    @property
-    def calls(self) -> Sequence[Call]:
-        """Where its calls with the lifespan scope are."""
-        if self.look is None:
-            return ()
-        return self.look.known or self.look.others
 
     @property
     def call(self) -> Call | None:
