@@ -44,8 +44,7 @@ async def test_a_receive_loop_that_the_call_awaits(logged: Any, wait: Any) -> No
 
 async def test_a_second_cancellation_with_the_same_message() -> None:
     """Only a cancel scope repeats itself: whoever cancels twice with a reason is in a hurry."""
-    app = says("receive", STARTED, "receive", 60, STOPPED)
-    lifespan = Lifespan(app)
+    lifespan = Lifespan(tidies("receive", STARTED, "receive", 60, seconds=60), grace=None)
     await lifespan.startup()
     stopping = asyncio.create_task(lifespan.shutdown())
     for _ in range(3):
