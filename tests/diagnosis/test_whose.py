@@ -82,6 +82,15 @@ class Own:
             await receive()
             await connect()
 
+async def application(scope, receive, send):
+    await connect()
+
+def function():
+    return application
+
+def idle():
+    return FastAPI()
+
 def fastapi():
     return FastAPI(lifespan=life)
 
@@ -107,6 +116,13 @@ def of_a_library():
 
 held = of_a_library()
 """,
+    "dock/main.py": """
+import dialer
+
+class Own:
+    async def __call__(self, scope, receive, send):
+        await dialer.dial()
+""",
 }
 INSIDE = ["hub/lives.py connect"]
 LIBRARY = ["dialer.py Client.__aenter__", "dialer.py dial"]
@@ -124,7 +140,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(whose, "_unknown", set())
     before = {*sys.modules}
     yield import_module("hub.main")
-    for name in ("hub", "hub.lives", "hub.main", "dialer", "tower"):
+    for name in ("hub", "hub.lives", "hub.main", "dialer", "dock", "dock.main", "tower"):
         if name not in before:
             sys.modules.pop(name, None)
 
@@ -138,7 +154,7 @@ def where(app: Any) -> list[str]:
         for _turn in range(500):
             await asyncio.sleep(0.01)
             frames = waits.of(task).frames
-            if "dial" in [frame.f_code.co_name for frame in frames]:
+            if frames and frames[-1].f_code.co_name in ("get", "wait"):
                 break
         shown = stacks.shown(frames)
         task.cancel()
@@ -160,6 +176,7 @@ def where(app: Any) -> list[str]:
         ("litestar_lifespan", ["hub/lives.py life"]),
         ("quart", []),
         ("plain", ["hub/main.py Own.__call__"]),
+        ("function", ["hub/main.py application"]),
     ],
 )
 def test_an_installed_application_tells_its_author(
@@ -173,3 +190,10 @@ def test_an_installed_application_tells_its_author(
 def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installed: Any) -> None:
     assert where(installed.held) == LIBRARY
     assert [Path(folder).name for folder in stacks.served] == ["hub"]  # whose variable it is
+
+
+def test_who_is_not_known_is_no_author(installed: Any) -> None:
+    """Nothing of an application runs that asks its server, and a namespace has no file."""
+    assert where(installed.idle())[-1] == "tower.py Server.receive"
+    assert where(import_module("dock.main").Own()) == ["dialer.py dial"]
+    assert stacks.served == []

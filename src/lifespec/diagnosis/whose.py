@@ -20,8 +20,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _MODULE = types.ModuleType
-_MOST = 100  # chains of packages that led to nobody
-_unknown: set[tuple[str, ...]] = set()
+_unknown: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
 
 
 def learn(frames: list[Any]) -> None:
@@ -40,15 +39,16 @@ def learn(frames: list[Any]) -> None:
     if any(stacks.is_own(frame.f_code.co_filename) for frame in below):
         return
     above = {_package_of(frame) for frame in frames[:begin]} - {""}
-    packages = tuple(dict.fromkeys(filter(None, map(_package_of, below))))
-    candidates = [name for name in packages if name not in above]
-    if packages and packages[-1] in above:  # it asks its server for an event: nothing of it runs
+    names = [*filter(None, map(_package_of, below))]
+    if names and names[-1] in above:  # it asks its server for an event: nothing of it runs
         return
+    packages = tuple(dict.fromkeys(names))
+    candidates = [name for name in packages if name not in above]
     if packages not in _unknown:
         name = _holder(calls, above) or _outermost(candidates)
         if name:
             _serve(name)
-        elif len(_unknown) < _MOST:
+        else:
             _unknown.add(packages)
 
 
