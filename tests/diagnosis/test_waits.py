@@ -27,7 +27,29 @@ class Gate:
         self.opened.wait(30)
 
 
-GATE = Gate()
+GATE, ELSEWHERE = Gate(), Gate()
+
+
+def wait_elsewhere() -> None:
+    ELSEWHERE.wait()
+
+
+def close_all() -> None:
+    for gate in (GATE, ELSEWHERE):
+        gate.entered.clear()
+        gate.opened.clear()
+
+
+def open_all() -> None:
+    for gate in (GATE, ELSEWHERE):
+        gate.opened.set()
+
+
+def leads_to_the_gate(found: waits.Wait) -> None:
+    functions = [stacks.line(frame).function for frame in found.frames]
+    assert found.awaits == "thread"
+    assert "Gate.wait" in functions
+    assert "wait_elsewhere" not in functions
 
 
 async def lock() -> None:
@@ -162,6 +184,13 @@ async def with_a_limit() -> None:
     await asyncio.wait_for(asyncio.to_thread(GATE.wait), 100)
 
 
+async def with_callbacks() -> None:
+    future = asyncio.get_running_loop().run_in_executor(None, GATE.wait)
+    future.add_done_callback(lambda _: repr(result))  # that has no value yet
+    future.add_done_callback(bool)
+    result = await asyncio.wait_for(future, 100)
+
+
 async def shielded() -> None:
     await asyncio.shield(asyncio.to_thread(GATE.wait))
 
@@ -182,6 +211,7 @@ THREADS: dict[str, Call] = {
     "sync_to_async": sync_to_async(GATE.wait),
     "sync_to_async, several": sync_to_async(GATE.wait, thread_sensitive=False),
     "wait_for": with_a_limit,
+    "wait_for of a future with callbacks": with_callbacks,
     "shield": shielded,
     "gather": gathered,
     "a task group": in_a_group,
@@ -192,37 +222,33 @@ THREADS: dict[str, Call] = {
 def test_a_wait_is_followed_into_its_thread(way: str) -> None:
     async def main() -> waits.Wait:
         waiting = asyncio.ensure_future(THREADS[way]())
-        other = asyncio.ensure_future(asyncio.to_thread(str))  # is not taken for it
-        while not GATE.entered.is_set():
+        other = asyncio.ensure_future(asyncio.to_thread(wait_elsewhere))  # is not taken for it
+        while not (GATE.entered.is_set() and ELSEWHERE.entered.is_set()):
             await asyncio.sleep(0.01)
         found = waits.of(waiting)
-        GATE.opened.set()
+        open_all()
         await asyncio.gather(waiting, other)
         return found
 
-    GATE.entered.clear()
-    GATE.opened.clear()
-    found = asyncio.run(main())
-    assert found.awaits == "thread"
-    assert "Gate.wait" in [stacks.line(frame).function for frame in found.frames]
+    close_all()
+    leads_to_the_gate(asyncio.run(main()))
 
 
 def test_a_thread_of_trio_is_followed() -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.to_thread.run_sync, GATE.wait)
-            while not GATE.entered.is_set():
-                await trio.sleep(0.01)
             [child] = nursery.child_tasks
+            nursery.start_soon(trio.to_thread.run_sync, wait_elsewhere)
+            while not (GATE.entered.is_set() and ELSEWHERE.entered.is_set()):
+                await trio.sleep(0.01)
             found.append(waits.of(child))
-            GATE.opened.set()
+            open_all()
 
-    GATE.entered.clear()
-    GATE.opened.clear()
+    close_all()
     found: list[waits.Wait] = []
     trio.run(main)
-    assert found[0].awaits == "thread"
-    assert "Gate.wait" in [stacks.line(frame).function for frame in found[0].frames]
+    leads_to_the_gate(found[0])
 
 
 async def test_what_another_thread_has_set_is_due() -> None:
@@ -234,3 +260,23 @@ async def test_what_another_thread_has_set_is_due() -> None:
     ready.set()
     assert (before.is_due, waits.of(waiting).is_due) == (False, True)
     await waiting
+
+
+async def test_a_line_that_waits_anew_each_time_is_told() -> None:
+    async def polls() -> None:
+        while True:
+            await asyncio.sleep(0.01)
+
+    async def told(call: Call) -> list[str]:
+        looks, waiting, awaits = waits.Looks(), asyncio.ensure_future(call()), []
+        for _ in range(4):
+            await asyncio.sleep(0.015)
+            looks.look(waiting, [])
+            awaits.append(looks.awaits)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        return awaits
+
+    assert await told(polls) == ["sleep", "sleep", "again", "again"]
+    assert await told(event) == ["event"] * 4
+    assert await told(asyncio.Event().wait) == [""] * 4  # no line of an author
