@@ -286,6 +286,7 @@ def rows():
     yield 1
 async def life(app):
     rows()
+    app.state.spare = pool()  # for later
     async with AsyncExitStack() as stack:
         yield await stack.enter_async_context(pool())
 
@@ -328,6 +329,12 @@ async def life(app):
     with anyio.CancelScope() as scope:
         asyncio.get_running_loop().call_soon(scope.cancel)
         await anyio.sleep_forever()
+    with anyio.CancelScope() as scope:
+        try:
+            scope.cancel()
+            await anyio.sleep_forever()
+        except asyncio.CancelledError:
+            print("it was cancelled")
 
 ## a CancelledError skips the rest
 > `await close()` did not run, in `life`, shop.py:24: the CancelledError of `await task

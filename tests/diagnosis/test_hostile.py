@@ -17,7 +17,7 @@ from lifespec.conformance.app.observation import Observation, Watch
 from lifespec.conformance.app.plan import SERVING
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Case
-from lifespec.diagnosis import guard, leftovers
+from lifespec.diagnosis import guard, leftovers, stacks
 from lifespec.diagnosis.author import described, own_failures
 from lifespec.testing import LifespanWarning, Running
 from lifespec.words import english
@@ -148,5 +148,11 @@ def test_an_interrupt_is_no_failure() -> None:
     def interrupts() -> list[int]:
         raise KeyboardInterrupt
 
+    class Interrupting(Exception):
+        def __str__(self) -> str:
+            raise KeyboardInterrupt
+
     with pytest.raises(KeyboardInterrupt):
         guard.listed(interrupts)
+    with pytest.raises(KeyboardInterrupt):
+        stacks.text_of(Interrupting())

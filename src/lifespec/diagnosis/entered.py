@@ -113,7 +113,7 @@ class Ran:
                 self.gone.append(before)
             self.made[id(manager)] = (weakref.ref(manager), where)
 
-    def entered(self, manager: Any) -> None:
+    def entered(self, manager: Any) -> None:  # pragma: no cover  a profile function calls it
         """Note that a context manager is entered."""
         known = self.made.get(id(manager))
         if known and known[0]() is manager:

@@ -339,7 +339,7 @@ def _raised_after(error: Any) -> Any:
 def _of_group(error: Any) -> tuple[Any, ...]:
     """Return the exceptions of a group; other classes may have something of this name, too."""
     kind: Any = getattr(builtins, "BaseExceptionGroup", None)
-    if kind is None:  # before Python 3.11
+    if kind is None:  # pragma: no cover  before Python 3.11
         kind = getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
     if kind is None or not issubclass(type(error), kind):
         return ()
