@@ -152,7 +152,9 @@ def test_what_lifespec_does_otherwise_fails_if_strict_and_is_named_as_its_own() 
 
 def test_a_finding_is_a_sentence() -> None:
     assert str(PASSED) == "PASS events-known (one): It sent nothing."
-    assert repr(report(PASSED)) == "<Report: shop:app keeps lifespan 2.0 (ASGI)>"
+    for subject in "shop:app", "a-long-folder/" * 8:
+        shown = repr(replace(report(PASSED), subject=subject))
+        assert shown == f"<Report: {subject} keeps lifespan 2.0 (ASGI)>"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ class Report:
         return render(self)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {str(self).partition(chr(10))[0]}>"
+        words = Words(spec=self.spec)
+        return f"<{type(self).__name__}: {words.say(_headline(self, words.title))}>"
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""
