@@ -99,11 +99,21 @@ def test_help_fits_a_terminal(
     assert len(out.splitlines()) < 24 or arguments[:1] == ["check"]
 
 
-@pytest.mark.parametrize("timeout", ["no", "0", "nan"])
-def test_bad_usage_is_refused_by_argparse(timeout: str, capfd: pytest.CaptureFixture[str]) -> None:
-    assert ended("check", "app", "x", "--timeout", timeout) == 2
-    error = f"argument --timeout: invalid seconds value: '{timeout}'\n"
-    assert capfd.readouterr().err.endswith(f"lifespec check app: error: {error}")
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("check app x --timeout no", "argument --timeout: invalid seconds value: 'no'"),
+        ("check app x --timeout 0", "argument --timeout: invalid seconds value: '0'"),
+        ("check app x --timeout nan", "argument --timeout: invalid seconds value: 'nan'"),
+        ("check app x --at-once 0", "argument --at-once: invalid count value: '0'"),
+        ("check app x --nothing", "unrecognized arguments: --nothing"),
+    ],
+)
+def test_bad_usage_is_refused_by_argparse(
+    line: str, error: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(*line.split()) == 2
+    assert capfd.readouterr().err.endswith(f": error: {error}\n")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from lifespec.conformance import (
 from lifespec.conformance.app import plan, process
 from lifespec.conformance.app.plan import planned
 from lifespec.conformance.report import render
+from lifespec.diagnosis.fact import fact
 from scripted import SHUTDOWN, STARTED, STARTUP, STOPPED, says
 
 PLAIN = """\
@@ -264,6 +265,8 @@ def test_cases_side_by_side_are_limited_by_memory(monkeypatch: pytest.MonkeyPatc
     pace = check_app(faultless, only=["extra-keys"]).pace
     assert pace
     assert pace.parts["count"] >= 1
+    pace = check_app(faultless, only=["extra-keys"], at_once=2).pace
+    assert pace == fact("pace-asked", count=2)
 
 
 @pytest.mark.parametrize(

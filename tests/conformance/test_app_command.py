@@ -1,5 +1,6 @@
 """`check app -- COMMAND`: what a command would serve is checked, and nothing of it is left."""
 
+import multiprocessing
 import os
 import shlex
 import signal
@@ -11,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from apart import one_line
 from lifespec.conformance import Report, Unchecked, check_app
+from lifespec.conformance.app import held
 from lifespec.conformance.app.command import MARK
+from lifespec.conformance.app.target import Job
 from lifespec.conformance.processes import environment, until
 
 BIN = Path(sys.executable).parent
@@ -79,6 +83,7 @@ SERVED = {  # no port can be bound: 1 is root's, and root's is no port that is f
     "uvicorn shop:app --port 1 --reload": "shop:app",
     "uvicorn own:app --port 1": "own:app",
     "sh -c 'uvicorn shop:app --port 1; true'": "shop:app",
+    "setsid uvicorn shop:app --port 1": "shop:app",
     "fastapi run shop.py --port 1": "shop:app",
     "fastapi dev shop.py --port 1": "shop:app",
     "python main.py": 'FastAPI "Shop"',
@@ -97,7 +102,12 @@ SERVED = {  # no port can be bound: 1 is root's, and root's is no port that is f
     "gunicorn -k uvicorn_worker.UvicornWorker shop:app --bind 127.0.0.1:1 --reload": "shop:app",
     "daphne shop:app --port 1": "shop:app",
 }
-QUICK = {"uvicorn shop:app --port 1 --reload", "python loop.py", "python thread.py"}
+QUICK = {
+    "setsid uvicorn shop:app --port 1",
+    "uvicorn shop:app --port 1 --reload",
+    "python loop.py",
+    "python thread.py",
+}
 UNSERVED = {
     "gunicorn wsgi:app": "gunicorn would serve it by WSGI",
     "uvicorn wsgi:app --interface wsgi": "uvicorn would serve it by WSGI",
@@ -116,6 +126,11 @@ import sys
 sys.version_info = (3, 9, 18)
 uvicorn.run(create(), port=1)
 """
+
+
+# what the application does in a case, and then a process that the command has started
+BEGUN = "print('x'); open('begun', 'w').close(); __import__('time').sleep(1)"
+AFTERWARDS = "until test -e begun; do sleep 0.1; done; echo afterwards"
 
 
 ENDS = """\
@@ -204,6 +219,37 @@ def test_a_command_that_cannot_be_started_is_told(program: str) -> None:
         check_app([program])
 
 
+def test_a_folder_for_temporary_files_may_have_a_long_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / ("a" * 100)))
+    assert "ended with status 0 before" in one_line(checked("true"))
+
+
+@pytest.mark.parametrize(
+    ("app", "target", "name", "why"),
+    [
+        (3, "shop:app", "shop:app", "not-callable"),
+        (lambda scope, receive, send: None, "", "<lambda>", None),  # noqa: ARG005
+    ],
+)
+def test_the_process_says_what_it_would_serve(
+    app: object, target: str, name: str, why: str | None
+) -> None:
+    ours, theirs = multiprocessing.Pipe()
+    pid = os.fork()
+    if not pid:
+        ours.close()
+        held.main(theirs.fileno(), app, target)
+        os._exit(0)
+    theirs.close()
+    with ours:
+        ours.send(Job("application", None, "asgi 2.0", 5.0))
+        found = ours.recv()
+    assert os.waitpid(pid, 0)[1] == 0
+    assert (found.name, found.why and found.why.kind) == (name, why)
+
+
 @pytest.mark.usefixtures("shop")
 def test_a_server_that_runs_no_lifespan_is_told() -> None:
     report = checked("uvicorn shop:app --lifespan off", quick=True)
@@ -214,8 +260,8 @@ def test_a_server_that_runs_no_lifespan_is_told() -> None:
 def test_what_a_command_prints_is_shown_until_it_would_serve(
     shop: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (shop / "shop.py").write_text(PROGRAMS["shop"].replace("    yield", "    print('x'); yield"))
-    assert checked("python main.py", quick=True).ok
+    (shop / "shop.py").write_text(PROGRAMS["shop"].replace("    yield", f"    {BEGUN}; yield"))
+    assert checked(f"sh -c '({AFTERWARDS}) & python main.py'", quick=True).ok
     assert capfd.readouterr().err == "building the shop\n"
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from lifespec.conformance import cases, check_app
 from lifespec.conformance.app import process
+from lifespec.conformance.app.output import Output
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
 from lifespec.diagnosis.leftovers import processes
@@ -65,6 +66,28 @@ def test_what_an_application_does_when_its_time_is_over_is_kept(
     seen = played(app, case, limit=0.1 if activity else 5.0).seen
     assert (seen.startup.how, seen.activity, seen.reaction) == (startup, activity, reaction)
     assert [each.function for each in seen.stack] == ["waits"] * bool(activity)
+
+
+def test_a_task_of_the_application_may_exit() -> None:
+    async def exits() -> None:
+        sys.exit(3)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        task = asyncio.create_task(exits())
+        await waits(scope, receive, send)
+        await task
+
+    assert played(app).seen.startup.how == "exited"
+
+
+def test_what_is_printed_without_end_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lifespec.conformance.app.output.MOST", 3)
+    output = Output()
+    for text, lines in (("two", ("two",)), ("lines", ())):
+        Path(output.name).write_text(text)
+        output.limit()
+        assert output.last_lines() == lines
+    output.close()
 
 
 def test_an_application_that_is_silent_on_an_unknown_event_has_started() -> None:

@@ -69,6 +69,14 @@ def test_what_begins_to_serve_comes_to_lifespec_first(taken: Any) -> None:
     assert taken.calls == ["acted"] * 3
 
 
+def test_a_server_that_is_imported_already_is_hooked_too(taken: Any) -> None:
+    sys.meta_path.remove(taken.hold.finder)
+    toyserver = importlib.import_module("toyserver")
+    assert toyserver.serve() == "served"
+    taken.hold.begin()
+    assert toyserver.serve() is None
+
+
 def test_lifespec_is_found_where_the_command_has_it(taken: Any) -> None:
     (home,) = [finder for finder in sys.meta_path if isinstance(finder, hold.Home)]
     assert home.find_spec("json") is None
@@ -82,21 +90,20 @@ class Ended(BaseException):
 
 
 @pytest.mark.parametrize("answer", [b"1", b"", None])
-@pytest.mark.parametrize("gone", [False, True, None])
+@pytest.mark.parametrize("fails", [False, True])
 def test_the_first_is_the_host_and_the_others_end(
-    answer: bytes | None, gone: bool | None, taken: Any, monkeypatch: pytest.MonkeyPatch
+    answer: bytes | None, fails: bool, taken: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hosts: list[object] = []
     killed: list[int] = []
     heard: list[bytes] = []
     held = ModuleType("lifespec.conformance.app.held")
 
-    def main(number: int, app: object, target: str) -> bool:
+    def main(number: int, app: object, target: str) -> None:
         os.close(number)
         hosts.append((app, target))
-        if gone is None:
+        if fails:
             raise ZeroDivisionError
-        return gone
 
     def exits(_: int) -> None:
         raise Ended
@@ -131,8 +138,8 @@ def test_the_first_is_the_host_and_the_others_end(
     assert taken.hold.finder not in sys.meta_path
     assert taken.hold.is_over
     assert hosts == ([("the app", "shop:app")] if answer else [])
-    assert Path("failed").exists() == bool(answer and gone is None)
-    assert killed == ([1] if answer and gone else [])
+    assert Path("failed").exists() == bool(answer and fails)
+    assert killed == ([1] if answer and not fails else [])
     if answer is not None:
         told = json.loads(heard[0])
         assert (told["server"], told["pid"], told["off"]) == ("toy", os.getpid(), True)
@@ -151,7 +158,15 @@ def test_a_loop_can_be_run_inside_of_another() -> None:
     async def inside() -> str:
         return "inside"
 
+    def callback() -> None:  # there is a loop, and no task
+        loop = asyncio.get_running_loop()
+        hold.leave_loop()
+        asyncio.run(inside())
+        asyncio._set_running_loop(loop)
+
     async def outside() -> str:
+        asyncio.get_running_loop().call_soon(callback)
+        await asyncio.sleep(0)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         hold.leave_loop()
         other = asyncio.new_event_loop()
@@ -194,6 +209,14 @@ def uvicorn(**options: Any) -> None:
     import uvicorn  # noqa: PLC0415
 
     uvicorn.run(**{"app": f"{__name__}:app", "port": 1} | options)
+
+
+def uvicorn_loaded() -> None:
+    import uvicorn  # noqa: PLC0415
+
+    config = uvicorn.Config(app)
+    config.load()
+    uvicorn.Server(config).run()
 
 
 def hypercorn(path: str = f"{__name__}:app", **options: Any) -> None:
@@ -246,6 +269,8 @@ ROWS: list[tuple[Any, dict[str, Any], tuple[Any, ...]]] = [
     (uvicorn, {"app": app, "log_level": 5}, ("uvicorn", app, "", set())),
     (uvicorn, {"app": MADE, "factory": True}, ("uvicorn", app, f"{MADE}()", set())),
     (uvicorn, {"lifespan": "off"}, ("uvicorn", app, NAME, {"off"})),
+    (uvicorn, {"proxy_headers": False}, ("uvicorn", app, NAME, set())),
+    (uvicorn_loaded, {}, ("uvicorn", app, "", set())),
     (uvicorn, {"reload": True}, ("uvicorn", app, NAME, set())),
     (uvicorn, {"workers": 2}, ("uvicorn", app, NAME, set())),
     (hypercorn, {}, ("hypercorn", app, NAME, set())),

@@ -46,7 +46,10 @@ class Home:
 
 
 class Hold:
-    """What takes the application of this process; once it has, servers serve as ever."""
+    """What takes the application of this process; once it has, servers serve as ever.
+
+    `home` is where lifespec is.
+    """
 
     def __init__(self, folder: str, home: str) -> None:
         self.folder, self.home = folder, home
@@ -116,7 +119,8 @@ class Hold:
 
         self.is_over = True  # servers that the application starts are its own
         self.release()
-        if threading.current_thread() is not threading.main_thread():
+        # a copy of this module runs it in the process of a command
+        if threading.current_thread() is not threading.main_thread():  # pragma: no cover
             leave_main_thread()
         connection = socket.socket(socket.AF_UNIX)
         try:
@@ -134,12 +138,11 @@ class Hold:
         leave_loop()
         try:
             held = importlib.import_module("lifespec.conformance.app.held")
-            is_alone = held.main(connection.detach(), app, target)
+            held.main(connection.detach(), app, target)
         except BaseException:
-            is_alone = False
             with open(os.path.join(self.folder, "failed"), "w", encoding="utf-8") as file:
                 traceback.print_exc(file=file)
-        if is_alone:  # lifespec has gone: nobody else ends what the command has started
+        else:  # if lifespec has gone, nobody else ends what the command has started
             os.killpg(os.getsid(0), signal.SIGKILL)
         os._exit(0)
 
@@ -158,7 +161,7 @@ class Hold:
                 stream.flush()
 
 
-def leave_main_thread() -> None:
+def leave_main_thread() -> None:  # pragma: no cover  as above
     """Go on in a process of its own: the main thread of this one may end it."""
     pid = os.fork()
     if pid:
@@ -232,7 +235,7 @@ def _hypercorn_alone(hold: Hold, config: Any) -> Any:
 def _granian(hold: Hold, server: Any, _: Any, target_loader: Any) -> None:
     interface = getattr(server.interface, "value", str(server.interface))
     load_environment = getattr(server, "_env_loader", None)
-    if load_environment is not None:
+    if load_environment is not None:  # pragma: no branch  an older granian has none
         load_environment(server.env_files)
     server._call_hooks(server.hooks_startup)
     target = server.target if isinstance(server.target, str) else ""
@@ -289,8 +292,3 @@ PLACES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     "gunicorn.workers.gasgi": (("ASGIWorker", "run", _gunicorn),),
     "daphne.server": (("Server", "run", _daphne),),
 }
-
-
-def begin(folder: str, home: str) -> None:
-    """Hold the application of this process; `home` is where lifespec is."""
-    Hold(folder, home).begin()

@@ -30,7 +30,6 @@ from lifespec.watch.hold import KNOWN, NEW
 from lifespec.watch.parent import HIDDEN, put
 
 MARK = "LIFESPEC_HELD"  # the variable that marks what the command starts
-LAST = 1.0  # seconds that the host has to end
 TICK = 0.05  # seconds between two looks at the command
 BLOCK = 65536  # bytes
 SHORT = 60  # characters of the path of a folder for a socket
@@ -41,7 +40,7 @@ import sys
 sys.path.insert(0, {folder!r})
 try:
     import lifespec_held.watch.hold
-    lifespec_held.watch.hold.begin({folder!r}, {home!r})
+    lifespec_held.watch.hold.Hold({folder!r}, {home!r}).begin()
 except Exception:
     pass
 sys.path[:] = [entry for entry in sys.path if entry != {folder!r}]
@@ -63,7 +62,6 @@ class Command(Host):
     def __init__(self, job: Job, words: Sequence[str]) -> None:
         self.job, self.words = job, [*words]
         self.name = shlex.join(words)
-        self.caller: socket.socket | None = None  # to the process that becomes the host
         self.hello: dict[str, Any] = {}  # what it has told
         self.threads: tuple[str, ...] = ()
         self.found = False
@@ -167,7 +165,6 @@ class Command(Host):
         caller = self.cleanup.enter_context(self.listener.accept()[0])
         with caller.makefile("rb") as file:
             self.hello = json.loads(file.readline() or b"{}")
-        self.caller = caller
         return caller if self.hello else None
 
     def _refuse(self) -> None:
@@ -241,14 +238,8 @@ class Command(Host):
         return fact("last-words", what=what, line=self.last) if self.last else what
 
     def _end(self) -> None:
-        """End all that the command has started; the host may end by itself."""
+        """End all that the command has started."""
         self.is_shown = False
-        if self.caller:
-            with contextlib.suppress(OSError):  # it has gone, or takes too long
-                self.caller.shutdown(socket.SHUT_WR)
-                self.caller.settimeout(LAST)
-                while self.caller.recv(BLOCK):
-                    pass
         kill_session(self.process.pid)
         until(lambda: not kill(marked(MARK, self.folder)), ENDING)
         self.process.wait()

@@ -3,7 +3,6 @@
 It plays cases as `process.main` does, with the application that the server was given.
 """
 
-import contextlib
 import multiprocessing
 import os
 import sys
@@ -36,8 +35,8 @@ class Held(NamedTuple):
     threads: tuple[str, ...] = ()
 
 
-def main(number: int, app: Any, target: str) -> bool:
-    """Be the host of the check of `app` until lifespec ends it; return whether that has gone.
+def main(number: int, app: Any, target: str) -> None:
+    """Be the host of the check of `app` until lifespec ends it, or has gone.
 
     `target` is how the command named it, "" if it has built it.
     """
@@ -59,13 +58,6 @@ def main(number: int, app: Any, target: str) -> bool:
     connection.send(Held(name or described(app), why, others))
     if why is None:
         process.play_on(job, connection, "fork")
-    with contextlib.suppress(EOFError):
-        connection.poll(None)  # it has ended what it sends
-    try:
-        connection.send(None)
-    except OSError:
-        return True
-    return False
 
 
 def _named(app: Any) -> str:

@@ -337,7 +337,8 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
     def publish(seen: Observation) -> None:
         published.append(seen)
         del published[0]
-        if not sending.acquire(timeout=ENDING):  # a handler of a signal ends the process meanwhile
+        # a handler of a signal may end the process while it sends, in this very thread
+        if not sending.acquire(timeout=ENDING):  # pragma: no cover  only at that moment
             return
         with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
             pipe.send(seen)
