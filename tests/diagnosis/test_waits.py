@@ -238,17 +238,19 @@ def test_a_thread_of_trio_is_followed() -> None:
     async def main() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.to_thread.run_sync, GATE.wait)
-            [child] = nursery.child_tasks
+            [child] = before = nursery.child_tasks
             nursery.start_soon(trio.to_thread.run_sync, wait_elsewhere)
+            [other] = nursery.child_tasks - before
             while not (GATE.entered.is_set() and ELSEWHERE.entered.is_set()):
                 await trio.sleep(0.01)
-            found.append(waits.of(child))
+            found.extend([waits.of(child), waits.of(other)])
             open_all()
 
     close_all()
     found: list[waits.Wait] = []
     trio.run(main)
     leads_to_the_gate(found[0])
+    assert "wait_elsewhere" in [stacks.line(frame).function for frame in found[1].frames]
 
 
 async def test_what_another_thread_has_set_is_due() -> None:
