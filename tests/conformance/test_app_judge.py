@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.app.answers import SendRefused
-from lifespec.conformance.app.course import Course
+from lifespec.conformance.app.course import Course, second_start
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Answer, Observation
 from lifespec.conformance.app.target import Job
@@ -110,6 +110,13 @@ def test_what_only_one_case_shows_has_its_condition() -> None:
         "without lifespan: it raised KeyError: 'pool', when it was called with the scope",
         "yes, the first time",
     ]
+
+
+@pytest.mark.parametrize(("event", "count"), [("message.nack", 1), ("message.ack", 0)])
+def test_a_message_that_is_refused_the_second_time_is_told(event: str, count: int) -> None:
+    before = stopped(reply=fact("replied-event", event="message.ack"))
+    again = stopped(reply=fact("replied-event", event=event), before=before)
+    assert len([*second_start(again, 30.0)]) == count
 
 
 def test_a_lifespan_that_ran_while_it_served_or_had_no_time_to_run_is_not_named() -> None:
