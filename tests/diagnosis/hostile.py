@@ -197,6 +197,9 @@ def handler() -> None:
         def __eq__(self, other: object) -> NoReturn:
             raise OSError
 
+        def __repr__(self) -> NoReturn:
+            raise OSError
+
         __hash__ = None  # type: ignore[assignment]
 
     if threading.current_thread() is threading.main_thread():

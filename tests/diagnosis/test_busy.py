@@ -1,7 +1,7 @@
 """Who uses a processor, as a share of the time that the machine gives."""
 
 import asyncio
-from threading import get_ident
+from threading import Thread, get_ident
 from typing import Any
 
 import pytest
@@ -30,6 +30,21 @@ def test_what_has_no_line_of_an_author_or_ends_is_not_told(monkeypatch: pytest.M
     assert asyncio.run(asked((0.9, 1), (0.9, 1), (0.9, -1))) == []
     [found] = asyncio.run(asked((0.9, 1), (0.9, 1), (0.9, get_ident())))
     assert found.parts["percent"] == 90
+
+
+def test_a_thread_that_works_is_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def works() -> None:
+        while goes_on:
+            pass
+
+    goes_on = [True]
+    thread = Thread(target=works)
+    thread.start()
+    monkeypatch.setattr(busy, "busiest", lambda *_: (0.9, thread.ident))
+    [found] = asyncio.run(busy.busy({}, 1.0, asyncio.sleep))
+    goes_on.clear()
+    thread.join()
+    assert "works" in str(found.parts["place"])
 
 
 def test_most_of_a_time_is_at_a_line_or_nowhere() -> None:

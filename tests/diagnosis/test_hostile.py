@@ -1,27 +1,30 @@
 """No object of an application makes an observer fail, or is hit by one that looks at it."""
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apart import one_line
+from lifespec import StartupFailed
 from lifespec.conformance import Report, check_app
 from lifespec.conformance.app import process
 from lifespec.conformance.app.observation import Observation, Watch
 from lifespec.conformance.app.plan import SERVING
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Case
-from lifespec.diagnosis import guard, leftovers, stacks
+from lifespec.diagnosis import guard, leftovers, opened, stacks
 from lifespec.diagnosis.author import described, own_failures
+from lifespec.diagnosis.logged import logging_errors
 from lifespec.testing import LifespanWarning, Running
 from lifespec.words import english
-from scripted import STARTED, STOPPED, says
+from scripted import NOT_STARTED, STARTED, STOPPED, says
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
@@ -133,26 +136,83 @@ def test_a_failure_in_the_fixture_is_a_warning(monkeypatch: pytest.MonkeyPatch) 
         asyncio.run(main())
 
 
-def test_a_failure_is_kept_once_and_there_are_not_very_many() -> None:
+def test_a_failure_in_the_fixture_is_said_with_one_of_the_application(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def main() -> None:
+        async with Running(says("receive", NOT_STARTED)):
+            pass
+
+    monkeypatch.setattr("lifespec.testing.running.sequence", fails)
+    with pytest.raises(StartupFailed) as caught:
+        asyncio.run(main())
+    assert "lifespec itself failed here, please report it" in caught.value.__notes__[0]
+
+
+def test_a_failure_is_kept_once_and_there_are_not_very_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(guard, "_MOST", 2)
     for _ in range(3):
         guard.listed(fails)
     for number in range(100):
         with guard.keeping():
             described(number)  # type: ignore[arg-type]
+    guard.listed(leftovers.taken, {})
     [first, second] = own_failures(guard.take())
     assert english(first).startswith("lifespec itself failed here, please report it: ValueError")
     assert "lifespec/diagnosis/" in english(second)
 
 
-def test_an_interrupt_is_no_failure() -> None:
-    def interrupts() -> list[int]:
-        raise KeyboardInterrupt
-
-    class Interrupting(Exception):
+def test_a_failure_may_have_no_text() -> None:
+    class Mute(Exception):
         def __str__(self) -> str:
-            raise KeyboardInterrupt
+            raise Mute
 
+    with guard.keeping():
+        raise Mute
+    [failure] = guard.take()
+    assert (failure.type, failure.text) == ("Mute", "")
+
+
+def interrupts(*_: object) -> Any:
+    raise KeyboardInterrupt
+
+
+class Interrupts:
+    """Is interrupted while somebody looks at it."""
+
+    __repr__ = __str__ = interrupts
+    closed = property(interrupts)
+
+    def __del__(self) -> None: ...
+
+
+Interrupts.__module__ = "anyio"  # of a library, which has to say whether it is open
+
+
+def logs() -> None:
+    apart = logging.getLogger("lifespec.tests.apart")
+    apart.propagate = False  # pytest's own handler would look first
+    try:
+        with logging_errors():
+            apart.error("%s", Interrupts())
+    finally:
+        apart.propagate = True
+
+
+@pytest.mark.parametrize(
+    "observes",
+    [
+        lambda: guard.listed(interrupts),
+        lambda: leftovers._handler(Interrupts()),
+        lambda: stacks.text_of(Interrupts()),
+        lambda: opened.unclosed(opened.Made()),
+        logs,
+    ],
+)
+def test_an_interrupt_is_no_failure(observes: Callable[[], object]) -> None:
+    kept = [Interrupts()]
     with pytest.raises(KeyboardInterrupt):
-        guard.listed(interrupts)
-    with pytest.raises(KeyboardInterrupt):
-        stacks.text_of(Interrupting())
+        observes()
+    kept.clear()

@@ -3,6 +3,7 @@
 import logging
 import multiprocessing
 import os
+import signal
 import socket
 import threading
 import time
@@ -13,7 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
-from lifespec.diagnosis import leftovers
+from lifespec.diagnosis import leftovers, opened
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.words import english
 
@@ -86,6 +87,31 @@ def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
     assert time.monotonic() - began < 4 * leftovers.ENDING  # one time for all
     over.set()
     assert [each.parts["name"] for each in found] == ["poller"] * 5
+
+
+def test_a_signal_that_is_ignored_has_been_taken() -> None:
+    before = leftovers.handlers()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    found = leftovers.taken(before)
+    signal.signal(signal.SIGTERM, before[signal.SIGTERM])
+    assert [each.parts["handler"] for each in found] == ["`signal.SIG_IGN`"]
+
+
+def test_of_what_is_open_and_its_parts_the_whole_counts() -> None:
+    class Client:
+        closed = False
+
+        def __init__(self, part: Any = None) -> None:
+            vars(self)["part"] = part
+
+        def __del__(self) -> None: ...
+
+    class Pool(Client): ...
+
+    Client.__module__ = Pool.__module__ = "anyio"  # as a library has it
+    client = Client(Pool())
+    found = opened.unclosed(opened.Made(), lambda: [client, client.part])
+    assert [each.parts["name"].parts["name"] for each in found] == ["Client"]
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:

@@ -8,7 +8,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import trio
 import uvloop
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
+from lifespec.diagnosis.exits import ProcessEnded, noting_exits
 from lifespec.diagnosis.fact import short
 from lifespec.testing import running
 from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
@@ -318,6 +319,29 @@ def test_what_would_end_the_process_is_a_failure_with_its_line(
     assert "would have ended this process, and all tests with it" in said
     if lines:
         assert line_of(step, lines) in said
+    assert os._exit is before
+
+
+async def test_a_test_that_is_cancelled_while_it_starts_leaves_no_trace() -> None:
+    before = os._exit, threading.Thread.start
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05), Running(starts(lambda _: worker())):
+            pass
+    assert (os._exit, threading.Thread.start) == before
+    assert asyncio.get_running_loop().get_task_factory() is None
+
+
+def test_several_observe_exits_and_stop_in_any_order() -> None:
+    def raises(_at: object, status: int) -> None:
+        raise ProcessEnded(str(status))
+
+    before = os._exit
+    with ExitStack() as first, ExitStack() as second:
+        first.enter_context(noting_exits(lambda _at, _status: None))
+        second.enter_context(noting_exits(raises))
+        first.close()
+        with pytest.raises(ProcessEnded):
+            os._exit(4)
     assert os._exit is before
 
 

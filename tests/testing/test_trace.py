@@ -17,6 +17,13 @@ class Refused(Exception):
     """Raised by the server of these tests."""
 
 
+class Mute(Exception):
+    """Has no text."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
 def served(app: Callable[..., Any], *events: object, pause: float = 0) -> Awaitable[object]:
     """Call `app` as a server that sends `events` and refuses the type "wrong"."""
     inbox = list(events)
@@ -26,6 +33,8 @@ def served(app: Callable[..., Any], *events: object, pause: float = 0) -> Awaita
         return inbox.pop(0)
 
     async def send(event: Any) -> None:
+        if event == {"type": "mute"}:
+            raise Mute
         if event == {"type": "wrong"} or not isinstance(event, dict):
             raise Refused("The application sent what is wrong.")
         if event["type"] == "stuck":
@@ -57,6 +66,14 @@ def test_a_refused_event_is_recorded_with_the_servers_sentence(event: object, sh
 
     refused = Entry(0.0, "refused", shown, "The application sent what is wrong.")
     assert entries_of(app)[1:] == [refused, Entry(0.0, "returned")]
+
+
+def test_a_refusal_without_a_text_is_recorded_without() -> None:
+    async def app(_scope: object, _receive: Any, send: Any) -> None:
+        with pytest.raises(Mute):
+            await send({"type": "mute"})
+
+    assert entries_of(app)[1] == Entry(0.0, "refused", "mute")
 
 
 def test_an_event_without_a_type_is_recorded_as_it_is_written_in_python() -> None:

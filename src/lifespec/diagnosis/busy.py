@@ -112,7 +112,7 @@ def spending(call: Callable[[], Any]) -> Iterator[Spending]:
     over, thread = Event(), get_ident()
     looking = allocate_lock()
 
-    def note() -> None:
+    def note() -> None:  # pragma: no cover  coverage follows no thread of _thread
         try:
             while not over.wait(TURN):
                 with suppress(Exception):  # what it looks at changes meanwhile: soon it looks again
@@ -129,7 +129,7 @@ def spending(call: Callable[[], Any]) -> Iterator[Spending]:
         looking.acquire()
 
 
-def _look(spending: Spending, call: Any, top: Any) -> None:
+def _look(spending: Spending, call: Any, top: Any) -> None:  # pragma: no cover  nor here
     at = _at(top)
     is_blocked = at is not None
     if not is_blocked:

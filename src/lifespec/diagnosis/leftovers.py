@@ -64,12 +64,12 @@ class Tasks:
         for task, where in [*self.made.items()]:
             if not task.done() or task.cancelled() or not self.belongs(task):
                 continue
-            if not getattr(task, "_log_traceback", True):  # somebody has asked for it
-                continue
+            is_retrieved = not getattr(task, "_log_traceback", True)  # or there is none
             error = task.exception()
-            if error is not None:
-                name = task_name(task, where)
-                found.append(fact(kind, task=name, error=described(error).fact()))
+            if error is None or is_retrieved:
+                continue
+            name = task_name(task, where)
+            found.append(fact(kind, task=name, error=described(error).fact()))
         return found
 
     async def left(self) -> list[Fact]:

@@ -23,7 +23,7 @@ class Made:
     def __init__(self) -> None:
         self._places: dict[int, tuple[type, Place]] = {}  # by the number of the object
 
-    def note(self, frame: FrameType) -> bool:
+    def note(self, frame: FrameType) -> bool:  # pragma: no cover  a profile function calls it
         """Note the object that an `__init__` gets; return whether one has to close it."""
         code = frame.f_code
         value = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None

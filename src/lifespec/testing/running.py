@@ -214,13 +214,11 @@ class Running:
             what = _doing(cause, self._looks)
             yield what
             found = advice.on(what, phase)
-        elif isinstance(cause, ProcessEnded):
-            found = None
-            if error:
-                yield error.fact()
         else:
             if error:
                 yield error.fact()
+            if isinstance(cause, ProcessEnded):
+                return
             found = error and advice.on_error(error)
             found = found or advice.on(Fact(self._end(failure, error)), phase, error=error)
         yield from [found] if found else []
@@ -261,9 +259,6 @@ class _Call:
     def __init__(self, app: Application) -> None:
         self.app = app
         self.coroutine: Any = None
-
-    def __repr__(self) -> str:
-        return repr(self.app)
 
     def __call__(self, scope: Any, receive: Any, send: Any) -> Any:
         if not isinstance(scope, Mapping) or scope.get("type") != "lifespan":
