@@ -188,7 +188,7 @@ class Interrupts:
     def __del__(self) -> None: ...
 
 
-Interrupts.__module__ = "anyio"  # of a library, which has to say whether it is open
+Interrupts.__module__ = "pytest"  # of a library, which has to say whether it is open
 
 
 def logs() -> None:
