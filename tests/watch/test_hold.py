@@ -155,30 +155,32 @@ def test_without_other_entries_the_variable_is_gone(
 
 
 def test_a_loop_can_be_run_inside_of_another() -> None:
+    found: list[str] = []
+
     async def inside() -> str:
         return "inside"
 
     def callback() -> None:  # there is a loop, and no task
         loop = asyncio.get_running_loop()
         hold.leave_loop()
-        asyncio.run(inside())
+        found.append(asyncio.run(inside()))
         asyncio._set_running_loop(loop)
 
-    async def outside() -> str:
+    async def outside() -> None:
         asyncio.get_running_loop().call_soon(callback)
         await asyncio.sleep(0)
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         hold.leave_loop()
         other = asyncio.new_event_loop()
-        found = other.run_until_complete(inside())
+        found.append(other.run_until_complete(inside()))
         other.close()
         hold.leave_loop()  # in none
         asyncio._set_running_loop(loop)
         assert task
         asyncio.tasks._enter_task(loop, task)  # type: ignore[attr-defined]
-        return found
 
-    assert asyncio.run(outside()) == "inside"
+    asyncio.run(outside())
+    assert found == ["inside"] * 2
 
 
 # ---- what each server does -----------------------------------------------------------------------
