@@ -193,7 +193,10 @@ def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installe
 
 
 def test_who_is_not_known_is_no_author(installed: Any) -> None:
-    """Nothing of an application runs that asks its server, and a namespace has no file."""
+    """One that asks its server, one of a namespace without a file, packages that use each other."""
     assert where(installed.idle())[-1] == "tower.py Server.receive"
     assert where(import_module("dock.main").Own()) == ["dialer.py dial"]
+    vars(import_module("dialer"))["hub"] = sys.modules["hub"]  # each imports the other
+    for _ in range(2):
+        assert where(installed.plain()) == [*INSIDE, *LIBRARY]
     assert stacks.served == []
