@@ -272,6 +272,7 @@ def test_an_address_without_a_page_leads_to_the_search(
     missing.write_text(page.replace('<base href="./">', f'<base href="{address}/">'), "utf-8")
     for language, said in ("en", "Pages found"), ("zh-cn", "找到"):
         browser.open(f"{address}/en/none.html")
+        browser.until(f"!!document.querySelector('form[action^={language}] input')")
         browser.run(f"""
             document.querySelector("form[action^={language}] input").value = "uvicorn";
             setTimeout(() => document.querySelector("form[action^={language}]").requestSubmit());

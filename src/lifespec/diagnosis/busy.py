@@ -1,13 +1,14 @@
 """Where time goes: who uses a processor while nothing happens, what a long startup is at."""
 
 import asyncio
+import threading
 import time
 from _thread import allocate_lock, start_new_thread
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread, get_ident, get_native_id
+from threading import Event, Thread, get_ident
 from typing import Any
 
 from lifespec.diagnosis import alive, stacks, waits
@@ -49,7 +50,8 @@ def used() -> Used:
     """Return what threads have used: this one, or where /proc has them all."""
     found = {get_ident(): (time.thread_time(), 0.0)}
     numbers = {each.ident: each.native_id for each in alive.threads()}
-    numbers[get_ident()] = get_native_id()  # of a process that was forked Python 3.11 has the old
+    # of a process that was forked Python 3.11 has the old one; a browser's Python has none to import
+    numbers[get_ident()] = threading.get_native_id()
     for thread, number in numbers.items():
         with suppress(OSError):  # it has ended, or this is not Linux
             text = Path(f"/proc/self/task/{number}/schedstat").read_text("utf-8")
