@@ -50,7 +50,7 @@ def used() -> Used:
     """Return what threads have used: this one, or where /proc has them all."""
     found = {get_ident(): (time.thread_time(), 0.0)}
     numbers = {each.ident: each.native_id for each in alive.threads()}
-    # of a process that was forked Python 3.11 has the old one; a browser's Python has none to import
+    # Python 3.11 has the old one in a forked process; a browser's Python has none to import
     numbers[get_ident()] = threading.get_native_id()
     for thread, number in numbers.items():
         with suppress(OSError):  # it has ended, or this is not Linux
