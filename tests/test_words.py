@@ -136,6 +136,16 @@ def test_a_terminal_gets_colours() -> None:
     [
         ("en", fact("text", text="a\x1b[31m\nb"), "a\\x1b[31m\nb"),
         ("en", fact("did-nothing", limit=2.0), "It did nothing within 2 s."),
+        (
+            "en",
+            fact("unclosed", name=fact("of-package", name="connection", package="psycopg2")),
+            "connection of psycopg2. Close it in the clean-up.",
+        ),
+        (
+            "en",
+            fact("end", end=fact("ended-after", way=fact("ended"), seconds=1)),
+            "It ended after 1 s.",
+        ),
         ("zh", fact("events", events=("a", "b")), "事件依次为：a、b。"),
         (
             "zh",

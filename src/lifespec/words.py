@@ -116,6 +116,15 @@ def sentences() -> Mapping[str, str]:
     return {**tables["formats"], **tables["sentences"]}
 
 
+def _has_first_word(fact: Fact) -> bool:
+    """Tell whether a sentence begins with a word of its own and not with a text of others."""
+    template = sentences()[fact.kind]
+    if template[0] != "{":
+        return True
+    first = fact.parts.get(template[1:].partition("}")[0])
+    return isinstance(first, Fact) and _has_first_word(first)
+
+
 class Words:
     """The words of a report in one language, about one specification."""
 
@@ -140,10 +149,9 @@ class Words:
         parts = {name: self.part(each) for name, each in fact.parts.items()}
         pages = self.pages if "{page-" in template else {}
         text = self.translate(template).format(**pages, **parts)
-        first = template[1:].partition("}")[0] if template[0] == "{" and template[-1] == "." else ""
-        # with a part of a sentence; a Chinese one may begin with the name of a file
-        begins = self.language == "en" and isinstance(fact.parts.get(first), Fact)
-        return f"{text[:1].upper()}{text[1:]}" if begins else text
+        # with a part of a sentence; Chinese has no capitals, and a text of others keeps its letters
+        begins = self.language == "en" and template[0] == "{" and template[-1] == "."
+        return f"{text[:1].upper()}{text[1:]}" if begins and _has_first_word(fact) else text
 
     def part(self, part: Any) -> str:
         """Return what stands in the place of a part: each character of it can be printed."""
