@@ -33,9 +33,9 @@ NOT_WATCHED = {  # what is not said of a running server, and why
         "advise-answer", "advise-find-lifespan", "advise-wait",
     },
     "what never ran, was skipped or lost needs a trace of every call": {
-        "advise-handler-ignored", "advise-never-ran", "context-variable", "cut-off",
-        "skipped", "entered-twice", "made-only", "state-dropped", "state-rebound",
-        "state-unseen",
+        "advise-handler-ignored", "advise-never-ran", "advise-register-sooner",
+        "context-variable", "cut-off", "skipped", "entered-twice", "made-only", "state-dropped",
+        "state-rebound", "state-unseen",
     },
     "nothing waits for it": {
         "it blocks after its last answer", "it waits after its last answer", "busy", "unclosed",

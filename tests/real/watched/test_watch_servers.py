@@ -66,7 +66,7 @@ def at(function: str, source: str) -> str:
 
 
 FOR_EVER = at("for_ever", "await asyncio.Event().wait()")
-UNSET, ON_TRIO = "'DATABASE_URL', in `fails`", "it waits in `app`, on_trio.py"
+UNSET, ON_TRIO = "'DATABASE_URL', in `fails`", "in `app`, on_trio.py"
 STAYS = "has ended, and its process stays:"
 BLOCKS = "it blocks the event loop in"
 LATE = "has not sent lifespan.shutdown. Requests and background tasks of responses that are open: 3"
@@ -98,9 +98,9 @@ KINDS = [
     ("gunicorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("granian-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("gunicorn-asgi", "clean-up-waits", "/ INT", ["Gunicorn has ended without lifespan.shutdown"]),
-    ("hypercorn-trio", "startup-waits", "", [f"startup has lasted .* {ON_TRIO}"]),
-    ("hypercorn-trio", "requests", "/board TERM", [r"GET /board, for \d+ s, in `app`, on_trio.py"]),
-    ("hypercorn-trio", "clean-up-waits", "/ TERM", [f"clean-up .* {ON_TRIO}"]),
+    ("hypercorn-trio", "startup-waits", "", [f"startup has lasted .* for a task {ON_TRIO}"]),
+    ("hypercorn-trio", "requests", "/board TERM", [rf"GET /board, for \d+ s, {ON_TRIO}"]),
+    ("hypercorn-trio", "clean-up-waits", "/ TERM", [f"clean-up .* it sleeps {ON_TRIO}"]),
 ]
 
 
@@ -327,7 +327,7 @@ def test_what_is_slow_is_told_where_it_is_and_then_how_it_went() -> None:
         opened(program, "/").close()
         program.process.send_signal(signal.SIGTERM)
         hears(program, r"started in [\d.]+ s, stopped in [\d.]+ s; exit status 143")
-    told = re.findall(r"(\S+) has lasted 1 s; it waits in `slowly`", said(program))
+    told = re.findall(r"(\S+) has lasted [12] s; it sleeps in `slowly`", said(program))
     assert told == ["startup", "clean-up"]
     assert program.lines.count("INFO:     Application startup complete.") == 1
 

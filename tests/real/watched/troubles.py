@@ -96,7 +96,7 @@ tasks: list[Any] = []
 
 
 async def slowly() -> None:
-    await asyncio.sleep(2)
+    await asyncio.sleep(3)  # on a busy machine, too, `watch` looks before that
 
 
 # startup and clean-up of each
