@@ -449,13 +449,14 @@ class validator:
             message = f"The server called the application with {_repr(scope)} as its scope"
             self._report(Violation("scope-type", "server", message), warning=False)
             return
+        lifespans = self._lifespans.get(get_ident(), [])
         fault = None
-        for lifespan in self._lifespans.get(get_ident(), []):
+        for lifespan in lifespans:
             fault = lifespan.request_fault(scope)
             if fault is None:
                 return
         if fault is not None:
-            lifespan.report_request(scope, fault)
+            lifespans[-1].report_request(scope, fault)
 
 
 class _Sequence:
