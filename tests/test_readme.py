@@ -71,7 +71,7 @@ def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
     run("pytest -q test_shop.py")
     assert (folder / "lifespan.py").exists()
     called = [line.split()[0] for line in done]
-    assert called == ["python3", "python", *["lifespec"] * 3, "pytest"]
+    assert called == ["python3", "python", *["lifespec"] * 4, "pytest"]
 
 
 def test_readme_has_no_link_that_a_package_index_breaks() -> None:
