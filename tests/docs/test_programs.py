@@ -5,10 +5,12 @@ starts, answers a request, prints what it prints, reaches the end of its lifespa
 ends at a signal.  So does uvicorn if each background task of the program raises, and the log says
 so.  A call that is cancelled while it serves runs the `finally` blocks.  The page says what a
 program does not promise: FAILS has that sentence, and the words that each server logs instead, or
-the status of its answer; FAILS_LATER has those of a task.
+the status of its answer; FAILS_LATER has those of a task.  A program that a page
+shows because it never starts (HANGS) serves nothing, and ends by the keys that the page names.
 """
 
 import ast
+import os
 import re
 import shutil
 import signal
@@ -89,6 +91,7 @@ FAILS = {
     "returns without an answer to `lifespan.shutdown`": "NotImplementedError: http",
 }
 
+HANGS = ("waits for a database that never answers",)
 FAILS_LATER = {"answer the readiness probe with 503 until the model is there": "status 503"}
 
 
@@ -193,17 +196,21 @@ def at_the_end(source: str) -> set[str]:
 
 
 APPS = [each for page in guides() if page.exists() for each in apps(page)]
-STARTING = [app for app in APPS if not any(each in app.about for each in FAILS)]
+HANGING = [app for app in APPS if any(each in app.about for each in HANGS)]
+STARTING = [app for app in APPS if not any(each in app.about for each in (*FAILS, *HANGS))]
 
 
 def test_the_guides_have_programs_and_the_sentences_of_those_that_fail() -> None:
     pages = {app.place.partition(".")[0] for app in APPS}
     assert pages >= {"README", "tutorial", "share-state", "several-workers", "recipes"}
-    assert [each for each in FAILS if not any(each in app.about for app in APPS)] == []
+    sentences = *FAILS, *HANGS
+    assert [each for each in sentences if not any(each in app.about for app in APPS)] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("app", APPS, ids=lambda app: app.place)
+@pytest.mark.parametrize(
+    "app", [app for app in APPS if app not in HANGING], ids=lambda app: app.place
+)
 def test_a_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Path) -> None:
     other = OTHERS[APPS.index(app) % len(OTHERS)]
     source, printed = marked(app.source)
@@ -231,6 +238,31 @@ def test_a_server_starts_it_gets_an_answer_and_ends_it(app: App, tmp_path: Path)
             missing = set() if reasons else printed - {*program.lines}
             found |= {f"{server}: not printed: {each}": program.lines for each in missing}
     assert found == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("server", ["uvicorn", "fastapi run", "hypercorn", "granian"])
+@pytest.mark.parametrize("app", HANGING, ids=lambda app: app.place)
+def test_a_startup_that_hangs_ends_by_the_keys_that_the_page_names(
+    app: App, server: str, tmp_path: Path
+) -> None:
+    begins = "its startup begins"
+    call = "    await connect()"
+    source = app.source.replace(call, f"    print({begins!r})\n{call}")
+    prepare(tmp_path / "it", {**app.files, f"{app.name}.py": source})
+    port = free_port()
+    words = called(SERVERS[server][0].format(name=app.name, port=port))
+    with Program(words, tmp_path / "it", **ENVIRONMENT) as program:
+        end = time.monotonic() + PATIENCE
+        while begins not in program.lines and time.monotonic() < end:
+            time.sleep(0.05)
+        assert begins in program.lines, program.lines
+        with ExitStack() as opened:
+            assert requested(port, "/", opened) == 0
+        os.killpg(program.process.pid, signal.SIGINT)  # as Ctrl-C does
+        assert program.wait(2.0) is None, program.lines
+        os.killpg(program.process.pid, signal.SIGQUIT)  # as Ctrl-\ does
+        assert program.wait(PATIENCE) is not None, program.lines
 
 
 @pytest.mark.slow
