@@ -78,7 +78,7 @@ class Passing:
         self.root = root
         self.found: dict[int, tuple[BaseException, list[Step]]] = {}
         self.cancels: list[Cancel] = []
-        self.after: dict[FrameType, list[int]] = {}  # what ran after the last exception
+        self.after: dict[FrameType, tuple[int, list[int]]] = {}  # the last line, what ran after it
 
     def begin(self) -> None:
         """Note the exceptions that pass from now on in this thread."""
@@ -93,7 +93,10 @@ class Passing:
                 self.note(frame, arg[1])
                 frame.f_trace_lines = frame in self.after
             elif event == "line":
-                self.after[frame].append(frame.f_lineno)
+                line, after = self.after[frame]
+                # an await that is left on Python 3.13 or newer runs its own line once more
+                if after or frame.f_lineno != line:
+                    after.append(frame.f_lineno)
             return trace
 
         sys.settrace(trace)
@@ -108,7 +111,7 @@ class Passing:
         called = any(outer.f_code is self.root for outer in frames)
         after, send = list[int](), ""
         if is_own(code.co_filename):
-            self.after[frame] = after
+            self.after[frame] = (frame.f_lineno, after)
             send = stacks.application(frame).get("send", "")
         step = Step(code, frame.f_lineno, len(frames), called, after, send)
         self.found.setdefault(id(error), (error, []))[1].append(step)
