@@ -11,21 +11,14 @@ from typing import Any
 import pytest
 
 import lifespec
+from lifespec.catalog import data, read_catalog, translator
 from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.finding import Row
 from lifespec.conformance.report import render
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import fact
 from lifespec.testing.trace import Entry
-from lifespec.words import (
-    Words,
-    cut,
-    data,
-    read_catalog,
-    sentences,
-    short_repr,
-    translator,
-)
+from lifespec.words import Words, cut, sentences, short_repr
 
 SOURCE = Path(lifespec.__file__).parent
 AT = {"either": 1}  # the position of a kind among the arguments, if it is not the first

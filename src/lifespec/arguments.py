@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from lifespec.catalog import FOLDERS
 from lifespec.conformance import cases
 from lifespec.conformance.rules import NEWEST
 from lifespec.validate import SPECS
-from lifespec.words import FOLDERS
 
 COPIES = {
     "server": "Lifespan, for servers and test clients",

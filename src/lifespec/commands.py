@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from lifespec import conformance
 from lifespec.arguments import COPIES
+from lifespec.catalog import WIDTH, language, wrapped
 from lifespec.conformance import cases, explain
 from lifespec.conformance.export import as_json, as_junit
 from lifespec.conformance.finding import Finding, Row, Unchecked, Verdict, known_rule
@@ -27,7 +28,7 @@ from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.words import WIDTH, Words, base, language, site, wrapped
+from lifespec.words import Words, base, site
 
 PAUSE = 10.0  # seconds between two lines about progress where there is no terminal
 START = "lifespec: "  # of a line on standard error

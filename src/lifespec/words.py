@@ -6,55 +6,15 @@ it, and a terminal gets it in lines.  What is observed is data everywhere else.
 
 import functools
 import os
-import re
 import tomllib
-import unicodedata
-from ast import literal_eval
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import resources
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from lifespec.catalog import FOLDERS, Translate, _, data, translator
 from lifespec.diagnosis.fact import Fact
 from lifespec.validate import SPECS
 
-Translate = Callable[[str], str]
-
-FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
-WIDTH = 80
-UNIT = re.compile(  # between units a line can end: words and wide characters, with their marks
-    r"[（《“(]*(?:[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
-)
-_ENTRY = re.compile(r'^(#,.*\n)?msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
 _LONGEST = 2000  # characters of a text of others in a report
-
-
-def data(name: str) -> str:
-    """Return a file of the package's data."""
-    return resources.files("lifespec.conformance").joinpath("data", name).read_text("utf-8")
-
-
-def _(english: str) -> str:
-    """Return a word as it is; the catalogs are made of what this is called with."""
-    return english
-
-
-def translator(language: str) -> Translate:
-    """Return what translates a word; a word without a translation stays English."""
-    known = {} if language == "en" else _catalog(language)
-    return lambda english: known.get(english, english)
-
-
-@functools.cache
-def _catalog(language: str) -> Mapping[str, str]:
-    files = [data(f"{name}.{language}.po") for name in ("report", "rules")]
-    return {word: translated for file in files for word, translated in read_catalog(file).items()}
-
-
-def read_catalog(text: str) -> dict[str, str]:
-    """Return the translations of a catalog, without those that are marked fuzzy."""
-    found = (entry for flags, *entry in _ENTRY.findall(text) if "fuzzy" not in flags)
-    pairs = ((literal_eval(f"({each})") for each in entry) for entry in found)
-    return {english: translated for english, translated in pairs if english and translated}
 
 
 def base() -> str:
@@ -66,15 +26,6 @@ def base() -> str:
         pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())
         site = next((url for label, _, url in pairs if label == "Documentation"), "")
     return f"{site.rstrip('/')}/" if site else ""
-
-
-def language(environment: Mapping[str, str]) -> str:
-    """Return "zh" where the locale is a Chinese one, else "en".
-
-    The first of LC_ALL, LC_MESSAGES and LANG that is set counts.
-    """
-    names = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "zh" if next(filter(None, names), "").lower().startswith("zh") else "en"
 
 
 def site(language: str) -> str:
@@ -184,22 +135,6 @@ def english(fact: Fact) -> str:
 
 
 # ---- lines of a terminal, and texts of others -------------------------------------------------
-
-
-def wrapped(text: str, width: int, indent: str = "") -> Iterator[str]:
-    """Yield a paragraph in lines of at most so many columns; those after the first indented."""
-    line = ""
-    for unit in UNIT.findall(text):
-        if line.strip() and columns(line + unit.rstrip()) > width:
-            yield line.rstrip()
-            line = indent
-        line += unit
-    yield line.rstrip()
-
-
-def columns(text: str) -> int:
-    """Return how many columns of a terminal a text takes: Chinese characters take two."""
-    return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
 
 
 def printable(character: str) -> str:

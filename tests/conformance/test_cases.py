@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from lifespec.catalog import data
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Action, Expectation, vocabulary
 from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS
-from lifespec.words import data
 
 
 def small(**keys: Any) -> str:

@@ -4,11 +4,12 @@ import tomllib
 
 import pytest
 
+from lifespec.catalog import data, translator
 from lifespec.conformance import cases
 from lifespec.conformance.explain import heading, sources
 from lifespec.conformance.rules import LEVELS, STAGES, Rule, Source, read, rules, specs_of
 from lifespec.validate import SPECS
-from lifespec.words import data, names, translator
+from lifespec.words import names
 
 ROW = """
 [a]

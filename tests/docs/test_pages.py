@@ -13,8 +13,8 @@ from babel.messages.pofile import read_po
 from samples import ROOT
 
 from lifespec import Lifespan
+from lifespec.catalog import data, translator
 from lifespec.server import TABLE
-from lifespec.words import data, translator
 from lifespec_docs.blocks import joined, programs
 from lifespec_docs.facts import facts
 from lifespec_docs.views.records import key, read

@@ -15,11 +15,12 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 from sphinx.util.docutils import ReferenceRole, SphinxDirective
 
+from lifespec.catalog import data
 from lifespec.conformance import cases
 from lifespec.conformance.explain import heading
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, Source, rules
 from lifespec.validate import SPECS
-from lifespec.words import data, names
+from lifespec.words import names
 from lifespec_docs.blocks import folded_node, summary_node
 from lifespec_docs.tables import prose
 from lifespec_docs.views.records import read as record

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
+from lifespec.catalog import data
 from lifespec.conformance.rules import rules
 from lifespec.validate import SPECS, lifespan_scope
-from lifespec.words import data
 
 Role = Literal["server", "application", "middleware"]
 ROLES: tuple[Role, ...] = get_args(Role)

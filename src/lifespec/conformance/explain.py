@@ -2,19 +2,10 @@
 
 from collections.abc import Iterator
 
+from lifespec.catalog import WIDTH, Translate, _, columns, translator, wrapped
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule
 from lifespec.validate import SPECS
-from lifespec.words import (
-    WIDTH,
-    Translate,
-    _,
-    base,
-    columns,
-    names,
-    site,
-    translator,
-    wrapped,
-)
+from lifespec.words import base, names, site
 
 NONE = "–"
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Self
 
+from lifespec.catalog import WIDTH, columns, wrapped
 from lifespec.conformance.cases import COURSE, TWICE, Role, load, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import PROBLEMS, name_of
 from lifespec.testing.trace import sequence
-from lifespec.words import WIDTH, Words, base, columns, sentences, site, wrapped
+from lifespec.words import Words, base, sentences, site
 
 LONG = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = {"fail": "1;31", "warn": "33", "pass": "32", "info": "36", "skip": "2"}

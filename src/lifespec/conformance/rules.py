@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from lifespec.catalog import Translate, _, data
 from lifespec.validate import SPECS
-from lifespec.words import Translate, _, data
 
 MAIN = "asgi 2.0"  # the specification whose words the sentences use
 NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from lifespec import validate
+from lifespec.catalog import data
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case
 from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, rules
 from lifespec.validate import SPECS
-from lifespec.words import data, names
+from lifespec.words import names
 from lifespec_docs.words import ROOT
 from lifespec_docs.words import mark as _
 
