@@ -173,7 +173,7 @@ def test_the_level_of_a_rule_is_the_verdict(how: Any, rule: str, spec: str, verd
     given = finding(CASE, spec, wanted, Outcome(how, SENT), framework="Starlette")
     assert given.verdict == verdict
     assert given.framework == ("Starlette" if verdict == "warn" else "")
-    assert (given.kind, given.parts, given.own) == ("sent-nothing", {}, False)
+    assert (given.kind, given.observed.parts, given.own) == ("sent-nothing", {}, False)
 
 
 def test_a_framework_decides_what_lifespec_does_otherwise_too() -> None:

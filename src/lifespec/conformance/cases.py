@@ -9,7 +9,7 @@ import functools
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
@@ -64,12 +64,11 @@ class Vocabulary(NamedTuple):
 @functools.cache
 def vocabulary() -> Vocabulary:
     """Return the words of the cases."""
-    rows = tomllib.loads(data("vocabulary.toml"))
-    verbs, meanwhile = (
-        {word: Verb(**row) for word, row in rows[kind].items()} for kind in ("verbs", "meanwhile")
-    )
-    phrases = {word: Phrase(**row) for word, row in rows["phrases"].items()}
-    return Vocabulary(rows["keys"], verbs, meanwhile, phrases)
+    tables = tomllib.loads(data("vocabulary.toml"))
+    verbs = {word: Verb(**row) for word, row in tables["verbs"].items()}
+    meanwhile = {word: Verb(**row) for word, row in tables["meanwhile"].items()}
+    phrases = {word: Phrase(**row) for word, row in tables["phrases"].items()}
+    return Vocabulary(tables["keys"], verbs, meanwhile, phrases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,9 @@ class Action:
     @property
     def event(self) -> Any:
         """The event or value to send, a new one each time."""
-        return {"type": self.type, **self.keys} if self.type else self.value
+        if self.type:
+            return {"type": self.type, **self.keys}
+        return self.value
 
 
 class Expectation(NamedTuple):
@@ -141,51 +142,68 @@ def read(text: str) -> tuple[Case, ...]:
 
 def named(names: str) -> Case:
     """Return a case by its name, or one life that varies what each of several varies: "a+b"."""
-    first, *others = [case for name in names.split("+") for case in load() if case.name == name]
+    known = {case.name: case for case in load()}
+    first, *others = names.split("+")
+    case = known[first]
     for other in others:
-        pairs = zip(first.script, other.script, strict=True)
-        script = tuple(replace(one, keys={**one.keys, **two.keys}) for one, two in pairs)
-        first = replace(first, script=script)
-    return first
+        script = []
+        for action, varied in zip(case.script, known[other].script, strict=True):
+            script.append(replace(action, keys={**action.keys, **varied.keys}))
+        case = replace(case, script=tuple(script))
+    return case
 
 
 def expected(case: Case, spec: str) -> Iterator[Expectation]:
     """Yield what a case expects by a specification, which has these rules."""
-    if spec in case.specs:
-        yield from (each for each in case.expect if spec in rules()[each.rule].specs)
+    if spec not in case.specs:
+        return
+    for wanted in case.expect:
+        if spec in rules()[wanted.rule].specs:
+            yield wanted
 
 
 def _case(name: str, row: Mapping[str, Any]) -> Case:
     role: Role = row["role"]
+    # what the suite does beside the role under test, which has the script
+    of_server: Sequence[str] = ()
+    of_client: Sequence[str] = ()
+    if role == "middleware":
+        of_server = row.get("server", SERVER)
+    if role == "server":
+        of_client = row.get("meanwhile", MEANWHILE)
+    unspecified = {}
+    for rule_id, specs in row.get("unspecified", {}).items():
+        unspecified[rule_id] = tuple(SPECS if specs is True else specs)
     verbs, meanwhile = vocabulary().verbs, vocabulary().meanwhile
-    of_server = row.get("server", SERVER) if role == "middleware" else ()
-    of_client = row.get("meanwhile", MEANWHILE) if role == "server" else ()
-    unspecified = {
-        rule_id: tuple(SPECS if specs is True else specs)
-        for rule_id, specs in row.get("unspecified", {}).items()
-    }
     return Case(
-        name,
-        role,
-        row["says"],
-        tuple(row["script"]),
-        tuple(action(line, verbs) for line in row["script"]),
-        tuple(_expectations(row["expect"])),
-        tuple(row.get("specs", SPECS)),
-        unspecified,
-        row.get("slow", False),
-        tuple(action(line, verbs) for line in of_server),
-        tuple(action(line, meanwhile) for line in of_client),
-        row.get("workers", 1),
-        row.get("limit", False),
+        name=name,
+        role=role,
+        says=row["says"],
+        lines=tuple(row["script"]),
+        script=_script(row["script"], verbs),
+        expect=tuple(_expectations(row["expect"])),
+        specs=tuple(row.get("specs", SPECS)),
+        unspecified=unspecified,
+        slow=row.get("slow", False),
+        server=_script(of_server, verbs),
+        meanwhile=_script(of_client, meanwhile),
+        workers=row.get("workers", 1),
+        limit=row.get("limit", False),
     )
+
+
+def _script(lines: Sequence[str], verbs: Mapping[str, Verb]) -> tuple[Action, ...]:
+    return tuple(action(line, verbs) for line in lines)
 
 
 def _expectations(rows: Mapping[str, str | list[str]]) -> Iterator[Expectation]:
     for rule_id, phrases in rows.items():
-        for text in [phrases] if isinstance(phrases, str) else phrases:
-            phrase, _space, argument = text.partition(' "')
-            yield Expectation(rule_id, phrase, json.loads(f'"{argument}') if argument else "")
+        if isinstance(phrases, str):
+            phrases = [phrases]  # noqa: PLW2901  one may stand alone
+        for text in phrases:
+            phrase, _space, rest = text.partition(' "')
+            argument = json.loads(f'"{rest}') if rest else ""
+            yield Expectation(rule_id, phrase, argument)
 
 
 def action(line: str, verbs: Mapping[str, Verb]) -> Action:
@@ -196,7 +214,17 @@ def action(line: str, verbs: Mapping[str, Verb]) -> Action:
     form = verbs[verb].form
     if bool(rest) != bool(form) and form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {form or 'nothing'}")
-    return _FORMS[form](verb, rest)
+    match form:
+        case "event":
+            return _event(verb, rest)
+        case "keys":
+            return Action(verb, keys=_keys(rest))
+        case "seconds":
+            return Action(verb, seconds=float(rest))
+        case "text":
+            return Action(verb, text=json.loads(rest) if rest else "")
+        case _:  # a word, or nothing
+            return Action(verb, text=rest)
 
 
 def _event(verb: str, rest: str) -> Action:
@@ -208,24 +236,16 @@ def _event(verb: str, rest: str) -> Action:
 
 def _keys(text: str) -> Mapping[str, Any]:
     """Return the mapping of `key=value key=value`, with values in JSON."""
-    found, decoder = {}, json.JSONDecoder()
+    keys = {}
+    decoder = json.JSONDecoder()
     while text:
         key, equals, rest = text.partition("=")
         if not equals or not key.isidentifier():
             raise ValueError(f"{text!r} is no list of key=value, with values in JSON")
-        found[key], end = decoder.raw_decode(rest)
+        # a value may have spaces in it, so that only the decoder knows where it ends
+        keys[key], end = decoder.raw_decode(rest)
         text = rest[end:].lstrip(" ")
-    return MappingProxyType(found)
-
-
-_FORMS: Mapping[str, Callable[[str, str], Action]] = {
-    "": lambda verb, _: Action(verb),
-    "event": _event,
-    "keys": lambda verb, rest: Action(verb, keys=_keys(rest)),
-    "seconds": lambda verb, rest: Action(verb, seconds=float(rest)),
-    "text": lambda verb, rest: Action(verb, text=json.loads(rest) if rest else ""),
-    "word": lambda verb, rest: Action(verb, text=rest),
-}
+    return MappingProxyType(keys)
 
 
 def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,6 +267,14 @@ def steps(script: Iterable[Action]) -> list[Any]:
 
 
 def _argument(action: Action) -> Any:
-    of = dict.fromkeys(("send", "try", "later", "give"), action.event) | {"raise": action.text}
-    of |= {"state": dict(action.keys), "wait": action.seconds, "throw": action.text}
-    return of.get(action.verb)
+    match action.verb:
+        case "send" | "try" | "later" | "give":
+            return action.event
+        case "state":
+            return dict(action.keys)
+        case "wait":
+            return action.seconds
+        case "raise" | "throw":
+            return action.text
+        case _:
+            return None

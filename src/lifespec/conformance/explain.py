@@ -13,13 +13,16 @@ NONE = "–"
 def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
     translate = translator(language)
-    first, *more = rule.boxes
-    role = [translate(rule.role)] if rule.levels else []
-    yield from wrapped(" · ".join([rule.rule_id, *role, heading(rule, first, translate)]), width)
-    yield ""
-    for group in (first, *more):
-        if group != first:
-            yield from wrapped(heading(rule, group, translate), width)
+    title = [rule.rule_id]
+    if rule.levels:  # else no specification states it, and it is nobody's duty
+        title.append(translate(rule.role))
+    for number, group in enumerate(rule.boxes):
+        of_box = heading(rule, group, translate)
+        if number == 0:
+            yield from wrapped(" · ".join([*title, of_box]), width)
+            yield ""
+        else:
+            yield from wrapped(of_box, width)
         yield from wrapped(rule.sentence(group, translate), width)
         yield ""
     yield from _table(rule, translate, width)
@@ -34,15 +37,20 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
 
 def _table(rule: Rule, translate: Translate, width: int) -> Iterator[str]:
     """Yield a line for each specification: its name, the level and the sections."""
-    rows = [
-        (names([spec], translate), translate(rule.level(spec)), sources(rule, spec, translate))
-        for spec in SPECS
-    ]
-    widest = [max(columns(row[column]) for row in rows) for column in (0, 1)]
-    for name, level, source in rows:
-        cells = (name, widest[0]), (level or NONE, widest[1])
-        start = "".join(cell + " " * (room - columns(cell) + 2) for cell, room in cells)
-        yield from wrapped(start + source, width, " " * columns(start))
+    titles = {spec: names([spec], translate) for spec in SPECS}
+    levels = {spec: translate(rule.level(spec)) for spec in SPECS}
+    room_of_title = max(map(columns, titles.values())) + 2
+    room_of_level = max(map(columns, levels.values())) + 2
+    for spec in SPECS:
+        title = _padded(titles[spec], room_of_title)
+        level = _padded(levels[spec] or NONE, room_of_level)
+        start = title + level
+        yield from wrapped(start + sources(rule, spec, translate), width, " " * columns(start))
+
+
+def _padded(text: str, room: int) -> str:
+    """Fill a cell: str.ljust counts characters, and a Chinese one takes two columns."""
+    return text + " " * (room - columns(text))
 
 
 def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
@@ -50,22 +58,26 @@ def heading(rule: Rule, group: tuple[str, ...], translate: Translate) -> str:
     if not group:
         return " · ".join(map(translate, rule.levels))
     level = rule.level(group[0])
-    return f"{translate(level)} · {names(group, translate)}" if level else translate(BEHAVIOUR)
+    if not level:
+        return translate(BEHAVIOUR)
+    return f"{translate(level)} · {names(group, translate)}"
 
 
 def sources(rule: Rule, spec: str, translate: Translate) -> str:
     """Name the sections of a specification that state a rule, and those of others that do."""
     if spec in rule.unspecified:
         return translate(_("not specified"))
-    parts = dict[tuple[str, str], list[str]]()
-    for source in (each for each in rule.sources if spec in each.specs):
-        parts.setdefault((source.level, source.text), []).append(f"“{source.section}”")
-    others = {"core": translate(_("main specification")), "asgi": names([MAIN], translate)}
-    found = []
-    for (level, text), sections in parts.items():
-        line = translate(_(", ")).join(sections)
-        line = translate(_("%s, %s")) % (others[text], line) if text else line
+    sections = dict[tuple[str, str], list[str]]()
+    for source in rule.sources:
+        if spec in source.specs:
+            sections.setdefault((source.level, source.text), []).append(f"“{source.section}”")
+    titles = {"core": translate(_("main specification")), "asgi": names([MAIN], translate)}
+    parts = []
+    for (level, text), quoted in sections.items():
+        part = translate(_(", ")).join(quoted)
+        if text:
+            part = translate(_("%s, %s")) % (titles[text], part)
         if level != rule.level(spec):
-            line = translate(_("%s: %s")) % (translate(level), line)
-        found.append(line)
-    return translate(_("; ")).join(found)
+            part = translate(_("%s: %s")) % (translate(level), part)
+        parts.append(part)
+    return translate(_("; ")).join(parts)

@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from lifespec.conformance.finding import Finding, Verdict
 from lifespec.conformance.report import Report
@@ -16,9 +17,17 @@ FORMAT = 3  # of the JSON; a consumer can rely on each key as long as it is the 
 
 def as_json(report: Report) -> str:
     """Return the report as a JSON object."""
-    times = {name: round(seconds, 3) for name, seconds in report.times.items()}
     counts = report.counts()
-    names = dict.fromkeys(each.case for each in report.findings)
+    problems = {}
+    for name, facts in report.problems.items():
+        problems[name] = [_worded(problem) for problem in facts]
+    rules_ = []
+    for rule_id, verdict in report.verdicts().items():
+        rules_.append({"id": rule_id, "verdict": verdict})
+    cases = []
+    for name in dict.fromkeys(finding.case for finding in report.findings):
+        seconds = report.times.get(name)  # None of a case that was not played
+        cases.append({"name": name, "seconds": None if seconds is None else round(seconds, 3)})
     whole = {
         "format": FORMAT,
         "tool": {"name": "lifespec", "version": version()},
@@ -33,13 +42,11 @@ def as_json(report: Report) -> str:
         "stops": report.stops,
         "ends": report.ends,
         "rows": [{"label": row.label, **_worded(row.fact)} for row in report.rows],
-        "problems": {
-            name: [_worded(each) for each in facts] for name, facts in report.problems.items()
-        },
+        "problems": problems,
         "counts": {verdict: counts[verdict] for verdict in Verdict},
-        "rules": [{"id": name, "verdict": each} for name, each in report.verdicts().items()],
-        "cases": [{"name": name, "seconds": times.get(name)} for name in names],
-        "findings": [_finding(each) for each in report.findings],
+        "rules": rules_,
+        "cases": cases,
+        "findings": [_finding(finding) for finding in report.findings],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
@@ -48,28 +55,31 @@ def version() -> str | None:
     """Return the version of lifespec; None if it is not installed."""
     from importlib.metadata import distributions  # noqa: PLC0415  it imports much
 
-    found = next(iter(distributions(name="lifespec")), None)
-    return found.version if found else None
+    for distribution in distributions(name="lifespec"):
+        return distribution.version
+    return None
 
 
 def _worded(observed: Fact) -> dict[str, Any]:
     return {"says": english(observed), **observed.data()}
 
 
-def _finding(each: Finding) -> dict[str, Any]:
-    entries = [(asdict(entry), entry.detail) for entry in each.entries]
+def _finding(finding: Finding) -> dict[str, Any]:
+    sequence = []
+    for entry in finding.entries:
+        drawn = asdict(entry)
+        if isinstance(entry.detail, Fact):
+            drawn["detail"] = _worded(entry.detail)
+        sequence.append(drawn)
     return {
-        "case": each.case,
-        "rule": each.rule,
-        "verdict": each.verdict,
-        "framework": each.framework,
-        "own": each.own,
-        "expected": " ".join(filter(None, (each.phrase, each.argument))),
-        "observed": _worded(each.observed),
-        "sequence": [
-            entry | ({"detail": _worded(detail)} if isinstance(detail, Fact) else {})
-            for entry, detail in entries
-        ],
+        "case": finding.case,
+        "rule": finding.rule,
+        "verdict": finding.verdict,
+        "framework": finding.framework,
+        "own": finding.own,
+        "expected": f"{finding.phrase} {finding.argument}".strip(),
+        "observed": _worded(finding.observed),
+        "sequence": sequence,
     }
 
 
@@ -81,33 +91,64 @@ def as_junit(report: Report) -> str:
     problems, have passed and say what was observed.  What else ends the check with another status
     than 0 is a test case of its own.
     """
-    from xml.etree import ElementTree as ET  # noqa: PLC0415
+    from xml.etree import ElementTree as ET  # noqa: PLC0415  it imports much
 
-    rows = []
-    for each in report.findings:
-        fails = each.fails(strict=report.strict)
-        other = "skipped" if each.verdict == Verdict.SKIP else "system-out"
-        says = f"{each.verdict.upper()}: {english(each.observed)}"
-        if fails and each.own:
-            rule = rules()[each.rule].says(report.spec)
-            says = f"{says} {english(fact('requirement-ours', says=rule))}"
-        rows.append((each.rule, each.case, "failure" if fails else other, says))
-    for name, facts in report.problems.items():
-        tag = "failure" if report.strict else "system-out"
-        rows.append((name, "found", tag, " ".join(map(english, facts))))
-    if report.status and not any(tag == "failure" for _rule, _case, tag, _says in rows):
-        why = report.unchecked or report.unjudged
-        facts = [why] if why else [row.fact for row in report.rows]
-        tag = "error" if why else "failure"
-        rows.append(("lifespan", "checked", tag, " ".join(map(english, facts))))
-    tags = Counter(tag for _rule, _case, tag, _says in rows)
-    counts = {"tests": len(rows), "failures": tags["failure"], "errors": tags["error"]}
-    named = {"name": "".join(map(printable, f"{report.subject}, {report.spec}"))}
-    root = ET.Element("testsuites", named | {key: str(count) for key, count in counts.items()})
-    suite = ET.SubElement(root, "testsuite", root.attrib | {"skipped": str(tags["skipped"])})
-    for rule_id, name, tag, says in rows:
-        case = ET.SubElement(suite, "testcase", {"classname": f"lifespec.{rule_id}", "name": name})
-        element = ET.SubElement(case, tag, {} if tag == "system-out" else {"message": says})
-        element.text = says
+    tests = [*_tests(report)]
+    tags = Counter(test.tag for test in tests)
+    root = ET.Element("testsuites")
+    root.set("name", "".join(map(printable, f"{report.subject}, {report.spec}")))
+    root.set("tests", str(len(tests)))
+    root.set("failures", str(tags["failure"]))
+    root.set("errors", str(tags["error"]))
+    suite = ET.SubElement(root, "testsuite", root.attrib)
+    suite.set("skipped", str(tags["skipped"]))  # the outer element has no such attribute
+    for test in tests:
+        case = ET.SubElement(suite, "testcase")
+        case.set("classname", f"lifespec.{test.rule}")
+        case.set("name", test.case)
+        element = ET.SubElement(case, test.tag)
+        element.text = test.says
+        if test.tag != "system-out":  # the others have it as an attribute, too, which is shown
+            element.set("message", test.says)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+class _Test(NamedTuple):
+    """A test case: a rule or a problem, the case, what it ended with (an element), the text."""
+
+    rule: str
+    case: str
+    tag: str
+    says: str
+
+
+def _tests(report: Report) -> Iterator[_Test]:
+    failed = False
+    for finding in report.findings:
+        says = f"{finding.verdict.upper()}: {english(finding.observed)}"
+        if finding.fails(strict=report.strict):
+            failed = True
+            tag = "failure"
+            if finding.own:
+                rule = rules()[finding.rule].says(report.spec)
+                says = f"{says} {english(fact('requirement-ours', says=rule))}"
+        elif finding.verdict == Verdict.SKIP:
+            tag = "skipped"
+        else:
+            tag = "system-out"
+        yield _Test(finding.rule, finding.case, tag, says)
+    for name, facts in report.problems.items():
+        says = " ".join(map(english, facts))
+        if report.strict:
+            failed = True
+            yield _Test(name, "found", "failure", says)
+        else:
+            yield _Test(name, "found", "system-out", says)
+    if report.status and not failed:
+        why = report.unchecked or report.unjudged
+        if why:
+            yield _Test("lifespan", "checked", "error", english(why))
+        else:
+            says = " ".join(english(row.fact) for row in report.rows)
+            yield _Test("lifespan", "checked", "failure", says)

@@ -44,11 +44,14 @@ def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked
 
     The command `lists` names all.
     """
-    lower, names = name.lower().replace("_", "-"), [*known]
-    near = [*get_close_matches(lower, names, n=3), *(each for each in names if lower in each)]
-    alike = tuple(dict.fromkeys(near))[:3]
-    kind = f"unknown-{what}-near" if alike else f"unknown-{what}"
-    return Unchecked(fact(kind, name=name, near=alike, lists=lists))
+    written = name.lower().replace("_", "-")
+    names = [*known]
+    near = get_close_matches(written, names, n=3)
+    for other in names:
+        if written in other and other not in near:
+            near.append(other)
+    kind = f"unknown-{what}-near" if near else f"unknown-{what}"
+    return Unchecked(fact(kind, name=name, near=tuple(near[:3]), lists=lists))
 
 
 def known_rule(rule_id: str) -> str:
@@ -60,9 +63,11 @@ def known_rule(rule_id: str) -> str:
 
 def known_spec(name: str) -> str:
     """Return the key of SPECS that a name means: the name itself, or the newest of a family."""
-    if name not in {*SPECS, *NEWEST}:
-        raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
-    return NEWEST.get(name, name)
+    if name in SPECS:
+        return name
+    if name in NEWEST:
+        return NEWEST[name]
+    raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
 
 
 class Row(NamedTuple):
@@ -90,8 +95,11 @@ class Finding:
     entries: tuple[Entry, ...] = ()
     framework: str = ""
     own: bool = False
-    kind = property(lambda self: self.observed.kind)
-    parts = property(lambda self: self.observed.parts)
+
+    @property
+    def kind(self) -> str:
+        """The kind of what was observed."""
+        return self.observed.kind
 
     def __str__(self) -> str:
         return f"{self.verdict.upper()} {self.rule} ({self.case}): {english(self.observed)}"
@@ -135,9 +143,11 @@ def finding(
 ) -> Finding:
     """Return an outcome as a finding, with the verdict of the specification."""
     verdict = _verdict(case, spec, wanted.rule, outcome.how)
-    silent = spec in rules()[wanted.rule].unspecified and not case.leaves_open(wanted.rule, spec)
-    own = outcome.how == "broken" and silent
-    decides = own or verdict == Verdict.WARN
+    own = False
+    if outcome.how == "broken" and spec in rules()[wanted.rule].unspecified:
+        own = not case.leaves_open(wanted.rule, spec)
+    # a MUST that is broken is its author's, whoever has made it so
+    is_excused = own or verdict == Verdict.WARN
     return Finding(
         verdict,
         wanted.rule,
@@ -146,7 +156,7 @@ def finding(
         phrase=wanted.phrase,
         argument=wanted.argument,
         entries=tuple(entries),
-        framework=framework if decides else "",
+        framework=framework if is_excused else "",
         own=own,
     )
 
@@ -155,8 +165,8 @@ def judged(
     case: Case, spec: str, judge: Callable[[Expectation], Outcome], *parts: Any
 ) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case; the other arguments are as of `finding`."""
-    for each in expected(case, spec):
-        yield finding(case, spec, each, judge(each), *parts)
+    for wanted in expected(case, spec):
+        yield finding(case, spec, wanted, judge(wanted), *parts)
 
 
 def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
@@ -169,6 +179,11 @@ def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
     plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
     if how in plain:
         return plain[how]
-    unspecified = how == "unspecified" or case.leaves_open(rule_id, spec)
-    level = "" if unspecified else rules()[rule_id].level(spec)
-    return Verdict.FAIL if "must" in level else Verdict.WARN if "should" in level else Verdict.INFO
+    if how == "unspecified" or case.leaves_open(rule_id, spec):
+        return Verdict.INFO
+    level = rules()[rule_id].level(spec)
+    if "must" in level:  # or "must not"
+        return Verdict.FAIL
+    if "should" in level:
+        return Verdict.WARN
+    return Verdict.INFO

@@ -1,5 +1,6 @@
 """What the phrases of cases mean: for each role a subclass of `Judge`, with a method for each."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
@@ -23,7 +24,9 @@ leaves_open = partial(_found, "unspecified")
 
 def either(held: object, kind: str, /, **parts: Any) -> Outcome:
     """Return an outcome that holds or not, with the same fact."""
-    return _found("held" if held else "broken", kind, **parts)
+    if held:
+        return holds(kind, **parts)
+    return breaks(kind, **parts)
 
 
 def skip(kind: str, /, **parts: Any) -> NoReturn:
@@ -51,5 +54,5 @@ class Judge:
 
     def phrase(self, name: str) -> Outcome:
         """Return what the method of a phrase says."""
-        found: Outcome = getattr(self, name.replace(" ", "_"))()
-        return found
+        method: Callable[[], Outcome] = getattr(self, name.replace(" ", "_"))
+        return method()

@@ -6,6 +6,7 @@ or inside of middleware, it writes what happens in the calls that it gets.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, NamedTuple, get_args
 
 from lifespec.diagnosis.fact import Fact, fact
@@ -57,10 +58,13 @@ class Line(NamedTuple):
 
     def entry(self, begin: float) -> Entry:
         """Return the line as it is drawn in a message sequence that began then."""
-        what = self.error if self.kind == "raised" else f"{self.type or ''} {self.path}".rstrip()
-        refusal = f"{self.error}: {self.text}" if self.kind == "refused" else self.text
-        seconds, detail = round(self.time - begin, 3), self.why or refusal
-        return Entry(seconds, self.kind, what, detail)  # type: ignore[arg-type]
+        what, text = f"{self.type or ''} {self.path}".rstrip(), self.text
+        if self.kind == "raised":
+            what = self.error
+        elif self.kind == "refused":
+            text = f"{self.error}: {self.text}"
+        seconds = round(self.time - begin, 3)
+        return Entry(seconds, self.kind, what, self.why or text)  # type: ignore[arg-type]
 
 
 class Log(list[Line]):
@@ -74,14 +78,14 @@ class Log(list[Line]):
         caller: tuple[int, int] | None = None,
     ) -> list[Line]:
         """Return the lines of these kinds; all, or those of a type, a side and a call."""
-        return [
-            each
-            for each in self
-            if each.kind in kinds
-            and type_ in (None, each.type)
-            and side in (None, each.side)
-            and caller in (None, each.caller)
-        ]
+        lines = []
+        for line in self:
+            if line.kind not in kinds:  # first, since a log may be long and has few of a kind
+                continue
+            if type_ in (None, line.type) and side in (None, line.side):
+                if caller in (None, line.caller):
+                    lines.append(line)
+        return lines
 
 
 def entries(lines: Iterable[Line], begin: float) -> tuple[Entry, ...]:
@@ -90,16 +94,19 @@ def entries(lines: Iterable[Line], begin: float) -> tuple[Entry, ...]:
     Calls for the same request one after the other, of a client that asks until it is answered, are
     one entry with their number.
     """
-    drawn = sorted((each for each in lines if each.kind in DRAWN), key=lambda each: each.time)
-    found: list[Entry] = []
-    count = 0
-    for each in drawn:
-        entry = each.entry(begin)
-        repeats = found and (found[-1].kind, found[-1].type) == (entry.kind, entry.type)
-        if repeats and each.type in REQUESTS and each.kind == "called":
+    drawn: list[Entry] = []
+    last = None
+    count = 1
+    for line in sorted(lines, key=attrgetter("time")):
+        if line.kind not in DRAWN:
+            continue
+        entry = line.entry(begin)
+        is_request = line.kind == "called" and line.type in REQUESTS
+        if is_request and (entry.kind, entry.type) == last:
             count += 1
-            found[-1] = replace(found[-1], detail=fact("repeated", count=count))  # type: ignore[arg-type]
+            drawn[-1] = replace(drawn[-1], detail=fact("repeated", count=count))  # type: ignore[arg-type]
         else:
             count = 1
-            found.append(entry)
-    return tuple(found)
+            drawn.append(entry)
+        last = (entry.kind, entry.type)
+    return tuple(drawn)

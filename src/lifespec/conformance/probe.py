@@ -58,10 +58,13 @@ def note(kind: str, call: int, **facts: object) -> None:
 def trio() -> Any:
     """Return trio if its loop runs this, else None."""
     module: Any = sys.modules.get("trio")
-    try:
-        return module and module.lowlevel.current_trio_token() and module
-    except RuntimeError:
+    if module is None:
         return None
+    try:
+        module.lowlevel.current_trio_token()
+    except RuntimeError:  # it is imported, and another loop runs this
+        return None
+    return module
 
 
 def loop() -> int:
@@ -70,15 +73,18 @@ def loop() -> int:
         return id(asyncio.get_running_loop())
     except RuntimeError:
         running = trio()
-        return id(running.lowlevel.current_trio_token()) if running else 0
+        if running:
+            return id(running.lowlevel.current_trio_token())
+        return 0
 
 
 def shape(value: Any, depth: int = 6) -> Any:
     """Return a value as JSON; a value of another type is an object with the key "!"."""
     if type(value) in PLAIN:
         return value
+    # a value may hold itself, and JSON has no end for that
     if depth and type(value) is list:
-        return [shape(each, depth - 1) for each in value]
+        return [shape(item, depth - 1) for item in value]
     if depth and isinstance(value, Mapping):
         holds = {str(key): shape(value[key], depth - 1) for key in value}
         if type(value) is dict and all(type(key) is str for key in value):
@@ -93,8 +99,11 @@ def state_of(scope: Any, data: Callable[[Any], Any] = shape) -> dict[str, Any]:
     if "state" not in scope:
         return {}
     state = scope["state"]
-    ids = {str(key): id(state[key]) for key in state} if isinstance(state, Mapping) else {}
-    return {"state": data(state), "state_id": 0 if state is None else id(state), "ids": ids}
+    ids = {}
+    if isinstance(state, Mapping):
+        ids = {str(key): id(state[key]) for key in state}
+    state_id = 0 if state is None else id(state)
+    return {"state": data(state), "state_id": state_id, "ids": ids}
 
 
 async def sleep(seconds: float) -> None:
@@ -113,11 +122,15 @@ class Call:
     """One call with a lifespan scope, which plays the script."""
 
     def __init__(self, probe: Probe, number: int, scope: Any, receive: Receive, send: Send) -> None:
-        self.probe, self.number, self.scope = probe, number, scope
-        self._receive, self._send = receive, send
-        self.step, self.over = 0, False
+        self.probe = probe
+        self.number = number
+        self.scope = scope
+        self._receive = receive
+        self._send = send
+        self.step = 0
+        self.over = False
         self.pauses = itertools.count(1)
-        self.children: list[Any] = []
+        self.children: list[Any] = []  # an event loop keeps no task alive that nobody else holds
 
     def note(self, kind: str, **facts: Any) -> None:
         """Note what has happened in this step."""
@@ -142,21 +155,25 @@ class Call:
         """Wait for an event."""
         event = await self._receive()
         kind = event.get("type") if isinstance(event, Mapping) else None
-        seen = {"type": kind if isinstance(kind, str) else "", "event": self.probe.data(event)}
-        self.note("received", side=side, **seen, **state_of(self.scope, self.probe.data))
+        if not isinstance(kind, str):  # a server can pass anything
+            kind = ""
+        state = state_of(self.scope, self.probe.data)
+        self.note("received", side=side, type=kind, event=self.probe.data(event), **state)
         return event
 
     async def send(self, event: Any, side: str = "application") -> None:
         """Send an event; let an exception of the server through, as applications do."""
-        is_event = isinstance(event, dict)
-        what = {"type": event.get("type", "") if is_event else "", "side": side}
-        self.note("sends", event=self.probe.data(event), **what)
+        kind, message = "", ""
+        if isinstance(event, dict):  # scripts send other things, too
+            kind = event.get("type", "")
+            message = str(event.get("message", ""))
+        self.note("sends", type=kind, side=side, event=self.probe.data(event))
         try:
             await self._send(event)
         except Exception as error:
-            self.note("refused", error=error, **what)
+            self.note("refused", type=kind, side=side, error=error)
             raise
-        self.note("sent", text=str(event.get("message", "")) if is_event else "", **what)
+        self.note("sent", type=kind, side=side, text=message)
 
     async def converse(self, _: object) -> None:
         """Answer events as they come, until shutdown is answered."""
@@ -178,7 +195,9 @@ class Call:
 
     async def throw(self, name: str) -> NoReturn:
         """Raise an exception of Python's own."""
-        raise {"CancelledError": asyncio.CancelledError, "SystemExit": SystemExit}[name]
+        if name == "CancelledError":
+            raise asyncio.CancelledError
+        raise SystemExit
 
     async def give(self, value: Any) -> Any:
         """Return a value, at the end of the script."""
@@ -207,8 +226,10 @@ class Call:
             self.probe.note("child ended", self.number)
 
         running = trio()
-        task = running.lowlevel.spawn_system_task(play) if running else asyncio.create_task(play())
-        self.children.append(task)
+        if running:  # a nursery would wait for it before the call can end
+            self.children.append(running.lowlevel.spawn_system_task(play))
+        else:
+            self.children.append(asyncio.create_task(play()))
         await sleep(POLL)
 
 
@@ -253,8 +274,12 @@ class Probe:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> Any:
         """Note a call and how it ended."""
-        number, kind = next(self.calls), scope.get("type")
-        what = {"path": scope["path"]} if kind in REQUESTS else {"event": self.data(scope)}
+        number = next(self.calls)
+        kind = scope.get("type")
+        if kind in REQUESTS:  # whose scopes hold much, and of which the cases ask the path only
+            what = {"path": scope["path"]}
+        else:
+            what = {"event": self.data(scope)}
         self.note("called", number, type=kind, **what, **state_of(scope, self.data))
         try:
             value = await self.respond(number, scope, receive, send)
@@ -290,7 +315,7 @@ class Probe:
             finally:
                 if name == "linger":
                     await sleep(LINGER)
-        offered = [id(each) for each in self.states if each is not None]
+        offered = [id(of_lifespan) for of_lifespan in self.states if of_lifespan is not None]
         body = json.dumps({"probe": HERE.name, **location(), **before, "offered": offered})
         if scope["type"] == "websocket":
             await receive()

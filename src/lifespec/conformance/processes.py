@@ -65,11 +65,12 @@ def leaving_none(*, begin: bool = False) -> Iterator[None]:
         yield
     finally:
         del os.environ[RUN]
-        for each in _begun:
-            each.socket.close()
-            each.process.kill()
-            each.process.wait()
+        for unused in _begun:
+            unused.socket.close()
+            unused.process.kill()
+            unused.process.wait()
         _begun.clear()
+        # a process that is being started may be in no list yet: look again until none is left
         until(lambda: not kill(marked(RUN, mark)), ENDING)
 
 
@@ -85,9 +86,14 @@ def until(done: Callable[[], object], limit: float) -> bool:
 
 def marked(variable: str, value: object) -> set[int]:
     """Return the processes that started with this in their environment; none without /proc."""
+    if not os.path.isdir(PROC):  # noqa: PTH112  Path costs time
+        return set()
     wanted = f"{variable}={value}\0".encode()
-    names = os.listdir(PROC) if os.path.isdir(PROC) else ()  # noqa: PTH112, PTH208  Path costs time
-    return {int(name) for name in names if name.isdigit() and wanted in environment(name)}
+    pids = set()
+    for name in os.listdir(PROC):  # noqa: PTH208
+        if name.isdigit() and wanted in environment(name):
+            pids.add(int(name))
+    return pids
 
 
 def environment(pid: str) -> bytes:
@@ -99,17 +105,20 @@ def environment(pid: str) -> bytes:
 
 def kill(pids: Iterable[int]) -> bool:
     """Kill processes; return whether there were any."""
-    found = False
+    were_any = False
     for pid in pids:
-        found = True
+        were_any = True
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, signal.SIGKILL)
-    return found
+    return were_any
 
 
 def signal_name(number: int) -> str:
     """Return the name of a signal, which may be one that Python has no name for."""
-    return next((each.name for each in signal.Signals if each == number), f"signal {number}")
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # such as most of the real-time signals
+        return f"signal {number}"
 
 
 def own_memory() -> tuple[int, int]:
@@ -117,27 +126,34 @@ def own_memory() -> tuple[int, int]:
 
     Both are 0 where /proc does not say.
     """
-    numbers = _numbers(f"{PROC}/self/smaps_rollup")
-    own = sum(number for name, number in numbers.items() if name.startswith("Private_"))
-    return 1024 * own, 1024 * numbers.get("Rss", 0)
+    kilobytes = _numbers(f"{PROC}/self/smaps_rollup")
+    own = 0
+    for name, number in kilobytes.items():
+        if name.startswith("Private_"):
+            own += number
+    return 1024 * own, 1024 * kilobytes.get("Rss", 0)
 
 
 def free_memory() -> int:
     """Return how many bytes processes can still take, by the machine and by a container."""
     machine = 1024 * _numbers(f"{PROC}/meminfo").get("MemAvailable", 0)
-    limit, used = (_numbers(f"{CONTAINER}/memory.{name}").get("") for name in ("max", "current"))
-    return machine if limit is None or used is None else min(machine, max(limit - used, 0))
+    limit = _numbers(f"{CONTAINER}/memory.max").get("")
+    used = _numbers(f"{CONTAINER}/memory.current").get("")
+    if limit is None or used is None:  # no container, or one without a limit, which says "max"
+        return machine
+    return min(machine, max(limit - used, 0))
 
 
 def _numbers(file: str) -> dict[str, int]:
     """Return the numbers of a file by name: of lines such as `Name: 1 kB`, or of one number."""
-    found = dict[str, int]()
+    numbers = dict[str, int]()
     with suppress(OSError), open(file, encoding="ascii") as lines:  # noqa: PTH123
         for line in lines:
             name, _, rest = line.rpartition(":")
             number = rest.split()[0]
-            found |= {name: int(number)} if number.isdigit() else {}
-    return found
+            if number.isdigit():
+                numbers[name] = int(number)
+    return numbers
 
 
 def kill_session(pid: int) -> None:

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any, Self
 
 from lifespec.catalog import WIDTH, columns, wrapped
@@ -23,8 +22,12 @@ HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another r
 FAULTS = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are told as faults
 # reasons of skipped rules that are the server's right, the author's option or the machine's doing
 APPLIES_NOT = (
-    *("no-workers", "no-limit", "no-state", "port-in-use"),
-    *("connection-closed", "websocket-refused"),
+    "no-workers",
+    "no-limit",
+    "no-state",
+    "port-in-use",
+    "connection-closed",
+    "websocket-refused",
 )
 COUNTED = (  # the counts in the order in which they are told
     (Verdict.FAIL, "fail-count"),
@@ -73,11 +76,10 @@ class Report:
 
     def by_rule(self) -> dict[str, list[Finding]]:
         """Return the findings of each rule, with the decisive one first."""
-        order = [*Verdict]
-        found: dict[str, list[Finding]] = {each.rule: [] for each in self.findings}
-        for each in sorted(self.findings, key=lambda each: order.index(each.verdict)):
-            found[each.rule].append(each)
-        return found
+        by_rule: dict[str, list[Finding]] = {finding.rule: [] for finding in self.findings}
+        for finding in sorted(self.findings, key=_rank):
+            by_rule[finding.rule].append(finding)
+        return by_rule
 
     def verdicts(self) -> dict[str, Verdict]:
         """Return the verdict on each rule: "fail", "warn", "info", "pass" or "skip"."""
@@ -89,25 +91,30 @@ class Report:
 
     def without(self, ignored: Collection[str]) -> Self:
         """Return the report without these rules."""
-        kept = tuple(each for each in self.findings if each.rule not in ignored)
-        return replace(self, findings=kept)
+        kept = [finding for finding in self.findings if finding.rule not in ignored]
+        return replace(self, findings=tuple(kept))
 
     @property
     def problems(self) -> dict[str, list[Fact]]:
         """What was found beside the rules, by the name of the problem, the worst first."""
-        found: dict[str, list[Fact]] = {name: [] for name in PROBLEMS}
+        # PROBLEMS has the worst first, and a dict keeps the order in which its keys came
+        by_name: dict[str, list[Fact]] = {name: [] for name in PROBLEMS}
         for row in self.rows:
-            if name := name_of(row.fact):
-                found[name].append(row.fact)
-        return {name: facts for name, facts in found.items() if facts}
+            name = name_of(row.fact)
+            if name:
+                by_name[name].append(row.fact)
+        return {name: facts for name, facts in by_name.items() if facts}
 
     @property
     def unchecked(self) -> Fact | None:
         """Why the subject could not be checked, or None."""
-        seen = any(each.verdict != Verdict.SKIP for each in self.findings)
-        if self.obstacle or seen or not self.supported or self.starts is False:
+        if self.obstacle or not self.supported or self.starts is False:
             return self.obstacle
-        return next((each.observed for each in self.findings), Fact("no-case"))
+        for finding in self.findings:
+            if finding.verdict != Verdict.SKIP:
+                return None
+        # no rule was judged: the first reason is the one that explains the others
+        return self.findings[0].observed if self.findings else Fact("no-case")
 
     @property
     def unjudged(self) -> Fact | None:
@@ -118,12 +125,14 @@ class Report:
         """
         if self.role != "server" or self.unchecked:
             return None
-        skipped = [each for each in self.findings if each.verdict == Verdict.SKIP]
-        for each in skipped:
-            if each.kind == "startup-twice":
+        for finding in self.findings:
+            if finding.verdict == Verdict.SKIP and finding.kind == "startup-twice":
                 return fact("sends-startup-twice")
-        names = tuple(each[0].rule for each in self.by_rule().values() if self._is_missing(each[0]))
-        return fact("musts-unseen", names=names) if names else None
+        missing = []
+        for rule_id, findings in self.by_rule().items():
+            if self._is_missing(findings[0]):
+                missing.append(rule_id)
+        return fact("musts-unseen", names=tuple(missing)) if missing else None
 
     def _is_missing(self, worst: Finding) -> bool:
         """Tell whether nothing is known of a MUST that applies."""
@@ -146,15 +155,22 @@ class Report:
         otherwise, missing support, and each of `problems`.
         2: it could not be checked, or it is not known whether a server keeps a MUST.
         """
-        if any(each.fails(strict=self.strict) for each in self.findings):
+        if any(finding.fails(strict=self.strict) for finding in self.findings):
             return 1
+        # before the problems: of a subject that could not be checked nothing is known
         if self.unchecked or self.unjudged:
             return 2
         if self.strict and self.problems:
             return 1
         if not self.supported and self.starts is not False:
+            # an author cannot add what the framework lacks
             return int(self.strict and not self.framework)
         return int(False in (self.starts, self.stops, self.ends))
+
+
+def _rank(finding: Finding) -> int:
+    """Return where a verdict stands: the one that decides is the first."""
+    return [*Verdict].index(finding.verdict)
 
 
 # ---- the text of a report ------------------------------------------------------------------------
@@ -165,25 +181,32 @@ def _counts(report: Report) -> Iterator[Fact]:
 
     Rules that a framework decides are left out, and of an application those that do not apply.
     """
-    own: dict[Verdict, list[str]] = {}
+    by_verdict: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
     for rule_id, findings in report.by_rule().items():
         if not findings[0].framework:
-            own.setdefault(findings[0].verdict, []).append(rule_id)
+            by_verdict[findings[0].verdict].append(rule_id)
     for verdict, kind in COUNTED:
-        names = own.get(verdict, [])
+        names = by_verdict[verdict]
+        if not names:
+            continue
         if verdict == Verdict.SKIP and report.role == "application":
             continue
-        if names and verdict in BLOCKS and report.role != "server":
+        # the report of a server ends with a table of all rules, which has their names
+        if verdict in BLOCKS and report.role != "server":
             yield fact(f"{verdict}-rules", count=len(names), names=tuple(names))
-        elif names:
+        else:
             yield fact(kind, count=len(names))
 
 
-def _decided_by_frameworks(worst: Sequence[Finding]) -> Iterator[Fact]:
+def _decided_by_frameworks(report: Report) -> Iterator[Fact]:
     """Yield the rules that each framework decides."""
-    for name in dict.fromkeys(each.framework for each in worst if each.framework):
-        names = tuple(each.rule for each in worst if each.framework == name)
-        yield fact("decided-by", count=len(names), name=name, names=names)
+    by_framework: dict[str, list[str]] = {}
+    for rule_id, findings in report.by_rule().items():
+        framework = findings[0].framework
+        if framework:
+            by_framework.setdefault(framework, []).append(rule_id)
+    for framework, rule_ids in by_framework.items():
+        yield fact("decided-by", count=len(rule_ids), name=framework, names=tuple(rule_ids))
 
 
 def _not_judged(report: Report) -> Iterator[Fact]:
@@ -201,16 +224,19 @@ def _not_judged(report: Report) -> Iterator[Fact]:
 
 def _open(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
     """Yield what was seen and no specification decides, by rule and kind."""
-    found: dict[tuple[str, str], list[Finding]] = {}
-    for each in findings:
-        if each.verdict == Verdict.INFO and not each.framework and not _is_told(each):
-            found.setdefault((each.rule, each.kind), []).append(each)
-    yield from found.values()
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        if finding.verdict == Verdict.INFO and not _is_in_first_rows(finding):
+            groups.setdefault((finding.rule, finding.kind), []).append(finding)
+    yield from groups.values()
 
 
-def _is_told(each: Finding) -> bool:
-    """Tell whether the lines about the start and the stop of an application say it already."""
-    return each.case in (*COURSE, TWICE) and each.kind in ("course", "course-start")
+def _is_in_first_rows(finding: Finding) -> bool:
+    """Tell whether the first lines say it already: those of the start, the stop, a framework."""
+    if finding.framework:
+        return True
+    is_of_course = finding.case in COURSE or finding.case == TWICE
+    return is_of_course and finding.kind in ("course", "course-start")
 
 
 def render(
@@ -250,15 +276,20 @@ class _Page:
             yield self.painted(line, BOLD)
         if report.unchecked and report.starts is None:
             yield from wrapped(words.say(report.unchecked), self.width)
+        # of a server that could not be checked, counts and table would be of skipped rules only
         judged = report.role != "server" or not report.unchecked
-        yield from self.grid([*self.first_rows(), *(self.rule_rows() if judged else ())])
+        rows = [*self.first_rows()]
+        if judged:
+            rows += self.rule_rows()
+        yield from self.grid(rows)
         for group in self.blocks():
             yield ""
             yield from self.block(group)
-        reasons = [("not judged", words.say(why)) for why in _not_judged(report)]
-        if report.role != "application" and judged and reasons:
-            yield ""
-            yield from self.grid(reasons)
+        if report.role != "application" and judged:
+            reasons = [("not judged", words.say(why)) for why in _not_judged(report)]
+            if reasons:
+                yield ""
+                yield from self.grid(reasons)
         if self.verbose or (report.role == "server" and judged):
             yield ""
             yield from self.table()
@@ -271,18 +302,16 @@ class _Page:
     def rule_rows(self) -> Iterator[tuple[str, str]]:
         """Yield the counts of rules, what a framework decides, and what is open."""
         report, say = self.report, self.words.say
-        found = report.by_rule()
-        worst = [findings[0] for findings in found.values()]
         counts = tuple(_counts(report))
         if report.role == "server":
-            yield "rules", say(fact("rules", total=len(found), counts=counts))
+            yield "rules", say(fact("rules", total=len(report.by_rule()), counts=counts))
         elif counts:
             yield "rules", self.words.translate("; ").join(map(say, counts))
-        for each in _decided_by_frameworks(worst):
-            yield "rules", say(each)
+        for decided in _decided_by_frameworks(report):
+            yield "rules", say(decided)
         if report.role == "application":
-            for each in _not_judged(report):
-                yield "rules", say(each)
+            for why in _not_judged(report):
+                yield "rules", say(why)
         for group in _open(report.findings):
             yield "open", self.open(group)
         names = tuple(report.problems)
@@ -295,33 +324,39 @@ class _Page:
 
     def open(self, group: Sequence[Finding]) -> str:
         """Return what was seen of a rule that is open, and when: what happens in the first case."""
-        first, says = group[0], {case.name: case.says for case in load()}
-        names = tuple(dict.fromkeys(each.case for each in group))
+        first = group[0]
+        says = {case.name: case.says for case in load()}
+        # a measuring program has cases of its own, which say nothing
         when = self.words.translate(says.get(first.case, ""))
-        return self.say("open", rule=first.rule, when=when, what=first.observed, cases=names)
+        cases = tuple(_case_names(group))
+        return self.say("open", rule=first.rule, when=when, what=first.observed, cases=cases)
 
     def blocks(self) -> Iterator[Sequence[Finding]]:
         """Yield the findings that are told in full, equal ones of several cases together."""
         groups: dict[object, list[Finding]] = {}
-        for each in self.report.findings:
-            told = _is_told(each) or each.framework  # in the first lines
-            if self.verbose or (self.is_fault(each) and not told):
-                key = each.verdict, each.rule, each.observed, each.framework
-                groups.setdefault(key, []).append(each)
-        order = [*Verdict]
-        yield from sorted(groups.values(), key=lambda group: order.index(group[0].verdict))
+        for finding in self.report.findings:
+            is_shown = self.is_fault(finding) and not _is_in_first_rows(finding)
+            if self.verbose or is_shown:
+                key = (finding.verdict, finding.rule, finding.observed, finding.framework)
+                groups.setdefault(key, []).append(finding)
+        yield from sorted(groups.values(), key=lambda group: _rank(group[0]))
 
-    def is_fault(self, each: Finding) -> bool:
+    def is_fault(self, finding: Finding) -> bool:
         """Tell whether a rule was broken or missed; if strict, one of lifespec's own, too."""
-        return each.verdict in BLOCKS or each.fails(strict=self.report.strict)
+        return finding.verdict in BLOCKS or finding.fails(strict=self.report.strict)
 
     def grid(self, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
         """Yield rows with a label each; a label that repeats is left out."""
         rows = [(self.words.translate(label), text) for label, text in rows]
-        room = max((columns(label) for label, _text in rows), default=0) + 3
-        for label, group in groupby(rows, key=lambda row: row[0]):
+        room = 3 + max([columns(label) for label, _text in rows], default=0)
+        last = ""
+        for label, text in rows:
+            # the colours take no columns, so that the label is padded by hand
             head = self.painted(label, BOLD) + " " * (room - columns(label))
-            for paragraph in "\n".join(text for _label, text in group).split("\n"):
+            if label == last:
+                head = " " * room
+            last = label
+            for paragraph in text.split("\n"):
                 for line in wrapped(paragraph, self.width - room):
                     yield f"{head}{line}".rstrip()
                     head = " " * room
@@ -332,7 +367,7 @@ class _Page:
         title = f"{finding.verdict.upper()} {finding.rule} "
         dashes = self.painted("-" * (self.width - columns(title)), DIM)
         yield self.painted(title, COLOURS[finding.verdict]) + dashes
-        rows = self.rows(finding, self.words.listed(dict.fromkeys(each.case for each in grouped)))
+        rows = self.rows(finding, self.words.listed(_case_names(grouped)))
         yield from self.grid([(label, text) for label, text in rows.items() if text])
         if finding.entries:
             yield ""
@@ -340,18 +375,21 @@ class _Page:
 
     def rows(self, finding: Finding, cases: str) -> dict[str, str]:
         """Return what stands in the block of a finding, by label."""
-        words, rule, theirs = self.words, rules()[finding.rule], finding.framework
-        link = f"\n{site(words.language)}{rule.address}" if base() else ""
         specified = "specified" if finding.verdict == Verdict.INFO else "requirement"
-        return {
+        rows = {
             "case": cases,
             specified: self.requirement(finding),
             "expected": self.expected(finding),
-            "actual": words.say(finding.observed),
-            "origin": self.say("by-framework", framework=theirs) if theirs else "",
-            "hint": self.hint(finding) if self.is_fault(finding) and not theirs else "",
-            "more": f"lifespec explain {finding.rule}{link}",
+            "actual": self.words.say(finding.observed),
         }
+        if finding.framework:
+            rows["origin"] = self.say("by-framework", framework=finding.framework)
+        elif self.is_fault(finding):
+            rows["hint"] = self.hint(finding)
+        rows["more"] = f"lifespec explain {finding.rule}"
+        if base():  # a copy that was built without the address of its site knows none
+            rows["more"] += f"\n{site(self.words.language)}{rules()[finding.rule].address}"
+        return rows
 
     def hint(self, finding: Finding) -> str:
         """Return the usual cause of what was observed, else of a breach of the rule."""
@@ -377,34 +415,50 @@ class _Page:
         if not finding.phrase:
             return ""
         says = self.words.translate(vocabulary().phrases[finding.phrase].says)
-        return self.say("expected", says=says, argument=arg) if (arg := finding.argument) else says
+        if finding.argument:
+            return self.say("expected", says=says, argument=finding.argument)
+        return says
 
     def sequence(self, finding: Finding) -> Iterator[str]:
         """Yield the diagram of a message sequence; a detail that is a fact becomes a sentence."""
-        entries = [replace(each, detail=self.words.part(each.detail)) for each in finding.entries]
-        if self.report.role != "server" and entries[-1].time < LONG:
-            entries = [replace(each, time=0.0) for each in entries]
+        # times that differ from run to run tell nothing where all of it took no time
+        is_timed = self.report.role == "server" or finding.entries[-1].time >= LONG
+        entries = []
+        for entry in finding.entries:
+            time = entry.time if is_timed else 0.0
+            entries.append(replace(entry, time=time, detail=self.words.part(entry.detail)))
         right = "middleware" if self.report.role == "middleware" else "application"
         yield from sequence(entries, "server", right, self.words.translate, columns).split("\n")
 
     def table(self) -> Iterator[str]:
         """Yield a line for each rule: its verdict, its name and the cases that decided."""
-        found = self.report.by_rule()
-        longest = max(map(len, found), default=0)
-        for rule_id, findings in found.items():
+        by_rule = self.report.by_rule()
+        longest = max(map(len, by_rule), default=0)
+        for rule_id, findings in by_rule.items():
             verdict = findings[0].verdict
-            first, *more = dict.fromkeys(each.case for each in findings if each.verdict == verdict)
-            cases = self.say("first-of", name=first, count=len(more)) if more else first
+            decisive = [finding for finding in findings if finding.verdict == verdict]
+            cases, *others = _case_names(decisive)
+            if others:
+                cases = self.say("first-of", name=cases, count=len(others))
             yield f"{self.painted(verdict.upper(), COLOURS[verdict])}  {rule_id:{longest}}  {cases}"
 
     def painted(self, text: str, colour: str) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self.colours else text
 
 
+def _case_names(findings: Iterable[Finding]) -> list[str]:
+    """Return the cases of findings, each once, in their order."""
+    return [*dict.fromkeys(finding.case for finding in findings)]
+
+
 def _headline(report: Report, title: str) -> Fact:
     """Return what the first line says: the worst that was seen."""
     kinds = {row.fact.kind for row in report.rows}
-    whys = {row.fact.parts["why"].kind for row in report.rows if "why" in row.fact.parts}
+    whys = set()
+    for row in report.rows:
+        if "why" in row.fact.parts:
+            whys.add(row.fact.parts["why"].kind)
+    # of the lines that fit, the first one is said
     lines = {
         "does-not-always-start": report.starts is False and "no-if" in kinds,
         "does-not-start": report.starts is False and report.supported,
@@ -416,9 +470,9 @@ def _headline(report: Report, title: str) -> Fact:
         "does-not-stop": report.stops is False,
         "does-not-always-end": report.ends is False and "lingers" not in kinds,
         "does-not-end": report.ends is False,
-        "broken": any(each.fails() for each in report.findings),
+        "broken": any(finding.fails() for finding in report.findings),
         "unjudged": report.unjudged,
-        "missed": any(each.fails(strict=report.strict) for each in report.findings),
+        "missed": any(finding.fails(strict=report.strict) for finding in report.findings),
         "found": report.problems,
         "kept": True,
     }

@@ -74,8 +74,11 @@ class Rule:
 
     def level(self, spec: str) -> str:
         """Return the strongest level that the rule has in a specification, or ""."""
-        found = {source.level for source in self.sources if spec in source.specs}
-        return next((level for level in LEVELS if level in found), "")
+        levels = {source.level for source in self.sources if spec in source.specs}
+        for level in LEVELS:
+            if level in levels:
+                return level
+        return ""
 
     def sentence(self, group: tuple[str, ...], translate: Translate = str) -> str:
         """Return the sentence of a box, with its level."""
@@ -84,20 +87,26 @@ class Rule:
 
     def says(self, spec: str, translate: Translate = str) -> str:
         """Return the sentence for a specification, with the level that the rule has there."""
-        group = next((group for group in self.boxes if spec in group), ())
-        return _filled(self.boxes[group], self.level(spec), translate)
+        of_spec: tuple[str, ...] = ()
+        for group in self.boxes:
+            if spec in group:
+                of_spec = group
+        return _filled(self.boxes[of_spec], self.level(spec), translate)
 
     @property
     def levels(self) -> tuple[str, ...]:
         """Each level once: that of the main specification first, then the strongest."""
-        found = {self.level(spec) for spec in self.specs} - {""}
+        levels = {self.level(spec) for spec in self.specs}
         first = self.level(MAIN)
-        return tuple(sorted(found, key=lambda level: (level != first, LEVELS.index(level))))
+        in_order = [first, *(level for level in LEVELS if level != first)]
+        return tuple(level for level in in_order if level and level in levels)
 
     @property
     def specs(self) -> tuple[str, ...]:
         """The specifications that state the rule or for which lifespec has a behaviour."""
-        named = {spec for source in self.sources for spec in source.specs} | {*self.unspecified}
+        named = {*self.unspecified}
+        for source in self.sources:
+            named.update(source.specs)
         return tuple(spec for spec in SPECS if spec in named)
 
     @property
@@ -115,15 +124,17 @@ class Rule:
 
     def hint_for(self, role: str) -> str:
         """Return the hint for the author of that role, or ""."""
-        return (role == "middleware" and self.hint_middleware) or self.hint
+        if role == "middleware" and self.hint_middleware:
+            return self.hint_middleware
+        return self.hint
 
 
 def _filled(sentence: str, level: str, translate: Translate) -> str:
     """Translate a sentence, and replace its placeholder by a level."""
     text = translate(sentence)
     word = translate(f"{{{level}}}").strip("{}")
-    for each in LEVELS:
-        text = text.replace(f"{{{each}}}", word)
+    for written in LEVELS:  # a translation may have the placeholder in another of its forms
+        text = text.replace(f"{{{written}}}", word)
     return text
 
 
@@ -135,30 +146,48 @@ def rules() -> Mapping[str, Rule]:
 
 def read(text: str) -> Mapping[str, Rule]:
     """Return the rules of a file by ID."""
-    lines = {line: number for number, line in enumerate(text.split("\n"), 1)}
-    rows = tomllib.loads(text).items()
-    return {rule_id: _rule(rule_id, row, lines[f"[{rule_id}]"]) for rule_id, row in rows}
+    lines = text.split("\n")
+    read_rules = {}
+    for rule_id, row in tomllib.loads(text).items():
+        line = lines.index(f"[{rule_id}]") + 1
+        read_rules[rule_id] = _rule(rule_id, row, line)
+    return read_rules
 
 
 def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
-    sources_ = tuple(
-        Source(specs_of(each["specs"]), each["level"], each["section"], each.get("text", ""))
-        for each in row.get("source", ())
-    )
-    boxes: dict[tuple[str, ...], str] = {(): row["says"]} if sources_ else {}
-    boxes |= {specs_of(each["specs"]): each["says"] for each in row.get("wording", ())}
-    unspecified = specs_of(row["ours"]["specs"]) if "ours" in row else ()
-    if unspecified:
+    sources = []
+    for table in row.get("source", ()):
+        specs = specs_of(table["specs"])
+        sources.append(Source(specs, table["level"], table["section"], table.get("text", "")))
+    # the order of the boxes is that of the page
+    boxes: dict[tuple[str, ...], str] = {}
+    if sources:
+        boxes[()] = row["says"]
+    for table in row.get("wording", ()):
+        boxes[specs_of(table["specs"])] = table["says"]
+    unspecified: tuple[str, ...] = ()
+    if "ours" in row:
+        unspecified = specs_of(row["ours"]["specs"])
         boxes[unspecified] = row["ours"]["says"]
     others = {key.replace("-", "_"): row[key] for key in row if key not in TABLES}
-    own: dict[str, Any] = {"sources": sources_, "boxes": boxes, "unspecified": unspecified}
-    return Rule(rule_id, line=line, **own, **others)
+    return Rule(
+        rule_id,
+        line=line,
+        sources=tuple(sources),
+        boxes=boxes,
+        unspecified=unspecified,
+        **others,
+    )
 
 
 def specs_of(value: str) -> tuple[str, ...]:
     """Return the specifications that a value names: keys, families, "all", or "all but" some."""
+    but = value.startswith("all but ")
     named = value.removeprefix("all but ").split(", ")
-    found = [spec for spec in SPECS if {"all", spec, spec.partition(" ")[0]} & {*named}]
-    if value.startswith("all but "):
-        return tuple(spec for spec in SPECS if spec not in found)
-    return tuple(found)
+    specs = []
+    for spec in SPECS:
+        family = spec.partition(" ")[0]
+        is_named = "all" in named or spec in named or family in named
+        if is_named != but:
+            specs.append(spec)
+    return tuple(specs)
