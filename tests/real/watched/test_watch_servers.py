@@ -346,7 +346,7 @@ def shown(page: str, name: str) -> tuple[str, str]:
     ("name", "steps"), [("watch-startup", ""), ("watch-stream", "/board TERM")]
 )
 def test_the_page_shows_what_is_printed(name: str, steps: str, tmp_path: Path) -> None:
-    page = (HERE.parents[2] / "docs/watch.md").read_text("utf-8")
+    page = (HERE.parents[2] / "docs/hang.md").read_text("utf-8")
     program, output = shown(page, name)
     (tmp_path / "shop.py").write_text(program)
     port = free_port()
