@@ -6,7 +6,7 @@ import shlex
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
@@ -68,9 +68,11 @@ class Target:
     def not_applicable(self, name: str) -> Fact | None:
         """Return why a case or a rule does not apply to it; None if it does."""
         for case in cases.load():
-            if case.name == name and case.workers > 1 and not self.takes_workers:
+            if case.name != name:
+                continue
+            if case.workers > 1 and not self.takes_workers:
                 return fact("no-workers")
-            if case.name == name and case.limit and not self.limit:
+            if case.limit and not self.limit:
                 return fact("no-limit")
         return None
 
@@ -81,15 +83,16 @@ class Target:
             command += shlex.split(self.workers)
         if case.limit:
             command += shlex.split(self.limit)
-        met = False
+        stranger = False
         for _ in range(TRIES):
             seen = Observation(case, self.spec, self.timeout)
             process = Process(command, steps(case.script), case.workers)
             Player(process, seen, cancelled).play()
-            met = met or seen.stranger
+            if seen.stranger:
+                stranger = True
             if is_free(process.port):  # what the case has started has ended
                 break
-        seen.stranger = met
+        seen.stranger = stranger
         return seen
 
 
@@ -102,8 +105,9 @@ def chosen(only: Sequence[str] = (), *, slow: bool = False) -> list[Case]:
     for name in only:
         if name not in known:
             raise unknown("case", name, known, "lifespec cases --role server")
-    default = (name for name, case in known.items() if slow or not case.slow)
-    return [known[name] for name in dict.fromkeys(only or default)]
+    if only:
+        return [known[name] for name in dict.fromkeys(only)]
+    return [case for case in known.values() if slow or not case.slow]
 
 
 def check_server(
@@ -132,12 +136,14 @@ def check_server(
     `on_wait` is called with the name of a case and its seconds, each second in which none ends.
     Raises Unchecked if the server cannot be checked.
     """
-    spec, ignored = known_spec(spec), [*map(known_rule, ignore)]
-    if (family := spec.partition(" ")[0]) != "asgi":
+    spec = known_spec(spec)
+    ignored = [known_rule(rule_id) for rule_id in ignore]
+    family = spec.partition(" ")[0]
+    if family != "asgi":
         raise Unchecked(fact(f"no-{family}-server", title=SPECS[spec].title))
     words = _split(command) if isinstance(command, str) else command
     for options in (workers, limit):
-        _split(options)
+        _split(options)  # now, since it may raise, and not in the middle of the check
     target = Target(tuple(words), spec, workers, limit, timeout)
     report = check(target, chosen([*only], slow=slow), on_case, on_wait)
     return replace(report.without(ignored), strict=strict)
@@ -165,18 +171,23 @@ def check(
     for place in ("{app}", "{port}"):
         if not any(place in word for word in target.command):
             raise Unchecked(fact("no-place", place=place, command=target.subject))
-    played = _Check(target, on_case)
-    found = played.run(only, on_wait)
-    rows = [] if played.obstacle else [Row("seen", each) for each in played.seen_in_all()]
-    rows += [] if played.obstacle else [Row("left out", each) for each in _left_out(target, only)]
+    running = _Check(target, on_case)
+    by_case = running.run(only, on_wait)
+    findings = []
+    for case in only:
+        findings += by_case[case.name]
+    rows = []
+    if not running.obstacle:
+        rows += [Row("seen", observed) for observed in running.seen_in_all()]
+        rows += [Row("left out", left_out) for left_out in _left_out(target, only)]
     return Report(
         target.subject,
         target.spec,
-        tuple(each for case in only for each in found[case.name]),
+        tuple(findings),
         role="server",
-        obstacle=played.obstacle,
+        obstacle=running.obstacle,
         rows=tuple(rows),
-        times=played.times,
+        times=running.times,
     )
 
 
@@ -184,11 +195,13 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
     """Yield what was left out where nothing was chosen: slow cases, and those without an option."""
     if any(case not in only for case in chosen()):
         return
-    if slow := sum(case not in only for case in chosen(slow=True)):
-        yield fact("slow-cases", count=slow)
-    workers = sum(case.workers > 1 and target.spec in case.specs for case in only)
-    if workers and not target.takes_workers:
-        yield fact("worker-cases", count=workers)
+    slow = [case for case in chosen(slow=True) if case not in only]
+    if slow:
+        yield fact("slow-cases", count=len(slow))
+    if not target.takes_workers:
+        workers = [case for case in only if case.workers > 1 and target.spec in case.specs]
+        if workers:
+            yield fact("worker-cases", count=len(workers))
     if not target.limit:
         for case in only:
             if case.limit:
@@ -213,41 +226,62 @@ class _Check:
     def run(self, only: Sequence[Case], on_wait: OnWait) -> dict[str, list[Finding]]:
         """Play the cases, and return the findings of each."""
         first = chosen()[0]
-        others = sorted((case for case in only if case != first), key=_may_wait, reverse=True)
-        found = {first.name: self.timed(self.play_first, first, notify=first in only)}
+        others = [case for case in only if case != first]
+        others.sort(key=_may_wait, reverse=True)  # the longest first: the others fill the gaps
+        by_case = {first.name: self.timed(self.play_first, first, notify=first in only)}
         if self.obstacle:
-            return found | {c.name: [*skipped(c, self.spec, self.obstacle)] for c in others}
+            for case in others:
+                by_case[case.name] = [*skipped(case, self.spec, self.obstacle)]
+            return by_case
         with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
-                playing = {each.name: pool.submit(self.timed, self.play, each) for each in others}
-                while rest := [each for each in playing.values() if not each.done()]:
-                    ended = wait(rest, TICK, FIRST_COMPLETED).done
-                    running = [each for each in [*self.begun] if each not in self.times]
-                    for name in () if ended else running[:1]:
-                        on_wait(name, time.monotonic() - self.begun[name])
-                found |= {name: each.result() for name, each in playing.items()}
-            except BaseException:
+                playing = {case.name: pool.submit(self.timed, self.play, case) for case in others}
+                self.wait_for(playing.values(), on_wait)
+                for name, future in playing.items():
+                    by_case[name] = future.result()
+            except BaseException:  # Ctrl-C, too: no server may outlive the check
                 self.cancelled.set()
                 pool.shutdown(cancel_futures=True)
                 raise
-        self.play_again(others, found)
-        return found
+        self.play_again(others, by_case)
+        return by_case
 
-    def play_again(self, played: Sequence[Case], found: dict[str, list[Finding]]) -> None:
-        """Play alone what others may have disturbed, and note what comes of it."""
-        met = any(judge.seen.stranger for judge in self.judges.values())
-        for case in played:
-            if not self.is_doubtful(case, found[case.name], met=met):
+    def wait_for(self, playing: Collection[Future[list[Finding]]], on_wait: OnWait) -> None:
+        """Wait until all cases were played, and name the longest when a second brought none."""
+        rest = [*playing]
+        while rest:
+            ended, _ = wait(rest, TICK, FIRST_COMPLETED)
+            rest = [future for future in rest if future not in ended]
+            if ended:
                 continue
-            before, found[case.name] = found[case.name], self.play(case)
-            if [each.verdict for each in before] != [each.verdict for each in found[case.name]]:
+            # the threads of the pool write into both dicts meanwhile
+            for name in [*self.begun]:
+                if name not in self.times:
+                    on_wait(name, time.monotonic() - self.begun[name])
+                    break
+
+    @property
+    def met(self) -> bool:
+        """Whether a request of some case was answered by the application of another one."""
+        return any(judge.seen.stranger for judge in self.judges.values())
+
+    def play_again(self, played: Sequence[Case], by_case: dict[str, list[Finding]]) -> None:
+        """Play alone what others may have disturbed, and note what comes of it."""
+        met = self.met
+        for case in played:
+            together = by_case[case.name]
+            if not self.is_doubtful(case, together, met=met):
+                continue
+            alone = self.play(case)
+            by_case[case.name] = alone
+            if [finding.verdict for finding in together] != [finding.verdict for finding in alone]:
                 self.disturbed.append(case.name)
-        if any(judge.seen.stranger for judge in self.judges.values()):
+        if self.met:  # also alone: nothing that was seen can be trusted
             self.obstacle = fact("cases-met")
             for case in played:
-                found[case.name] = [*skipped(case, self.spec, self.obstacle)]
+                by_case[case.name] = [*skipped(case, self.spec, self.obstacle)]
 
-    def is_doubtful(self, case: Case, found: Sequence[Finding], *, met: bool) -> bool:
+    def is_doubtful(self, case: Case, findings: Sequence[Finding], *, met: bool) -> bool:
         """Tell whether a case may have gone wrong only because others ran beside it.
 
         `met` says that a request of some case was answered by the application of another one.
@@ -261,15 +295,16 @@ class _Check:
             return True
         if any(answer.body for answer in judge.seen.answers):
             return False
-        return (met or judge.by_itself) and any(each.fails(strict=True) for each in found)
+        if not met and not judge.by_itself:
+            return False
+        return any(finding.fails(strict=True) for finding in findings)
 
     def seen_in_all(self) -> Iterator[Fact]:
         """Yield what was seen in several cases, and is no matter of one rule."""
-        twice = 0
-        for judge in self.judges.values():
-            twice += judge.misled() == Fact("startup-twice")
+        misled = [judge.misled() for judge in self.judges.values()]
+        twice = misled.count(Fact("startup-twice"))
         if twice:
-            yield fact("startup-came-twice", count=twice, total=len(self.judges))
+            yield fact("startup-came-twice", count=twice, total=len(misled))
         if self.disturbed:
             yield fact("alone-otherwise", cases=tuple(self.disturbed))
 
@@ -277,12 +312,13 @@ class _Check:
         self, play: Callable[[Case], list[Finding]], case: Case, *, notify: bool = True
     ) -> list[Finding]:
         """Play a case, and note how long it takes."""
-        self.begun[case.name] = began = time.monotonic()
-        found = play(case)
+        began = time.monotonic()
+        self.begun[case.name] = began
+        findings = play(case)
         self.times[case.name] = time.monotonic() - began
         if notify:
-            self.on_case(case.name, found)
-        return found
+            self.on_case(case.name, findings)
+        return findings
 
     def play_first(self, case: Case) -> list[Finding]:
         """Play the first case; raise Unchecked if it shows that nothing can be checked."""
@@ -298,7 +334,8 @@ class _Check:
 
     def play(self, case: Case) -> list[Finding]:
         """Play a case, and judge it; if that is not possible, return why."""
-        if why := self.target.not_applicable(case.name):
+        why = self.target.not_applicable(case.name)
+        if why:
             return [*skipped(case, self.spec, why)]
         if not any(cases.expected(case, self.spec)):
             return []
@@ -316,20 +353,35 @@ class _Check:
 
     def outcome(self, judge: OfServer, wanted: Expectation) -> Outcome:
         """Judge an expectation, unless something else explains what was observed."""
-        why, kind = self.target.not_applicable(wanted.rule), self.obstacle and self.obstacle.kind
-        if kind == "no-lifespan" and not why:
+        why = self.target.not_applicable(wanted.rule) or self.explained(judge, wanted)
+        if why:
+            return Outcome("skip", why)
+        return judge.outcome(wanted)
+
+    def explained(self, judge: OfServer, wanted: Expectation) -> Fact | None:
+        """Return what explains whatever was observed: no lifespan, nothing served, startup twice.
+
+        The scope of a call is judged all the same.
+        """
+        if self.obstacle == Fact("no-lifespan"):
             types = {line.type for line in judge.seen.log.of("called")}
-            other = bool(types - {"lifespan", *REQUESTS}) and wanted.rule == "scope-type"
-            why = None if other else self.obstacle
-        elif wanted.phrase not in AT_CALL and not why:
-            why = self.obstacle if kind == "idle" else judge.misled()
-        return Outcome("skip", why) if why else judge.outcome(wanted)
+            has_other_type = bool(types - {"lifespan", *REQUESTS})
+            if wanted.rule == "scope-type" and has_other_type:
+                return None
+            return self.obstacle
+        if wanted.phrase in AT_CALL:
+            return None
+        if self.obstacle == Fact("idle"):
+            return self.obstacle
+        return judge.misled()
 
 
 def _may_wait(case: Case) -> tuple[bool, bool, int]:
     """Sort cases: those in which the suite waits, or would if the server is wrong, begin first."""
-    verbs = {action.verb for action in (*case.script, *case.meanwhile)}
-    return bool(verbs & {"hang", "wait", "throw", "traffic"}), "stop" not in verbs, case.workers
+    verbs = {action.verb for action in case.script}
+    verbs |= {action.verb for action in case.meanwhile}
+    waits = bool(verbs & {"hang", "wait", "throw", "traffic"})
+    return waits, "stop" not in verbs, case.workers
 
 
 def _not_called(seen: Observation, target: Target) -> Fact:
@@ -341,5 +393,7 @@ def _not_called(seen: Observation, target: Target) -> Fact:
         why = fact("left-processes", name=name)
     else:
         why = fact("ended-at-once", name=name, status=seen.status)
-    last = "".join(seen.output.strip().splitlines()[-1:]).strip()[:200]
-    return fact("last-words", what=why, line=last) if last else why
+    lines = seen.output.strip().splitlines()
+    if lines:
+        return fact("last-words", what=why, line=lines[-1].strip()[:200])
+    return why

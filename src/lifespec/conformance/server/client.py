@@ -54,7 +54,10 @@ class _Socket(socket.socket):
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
         """Receive bytes before the deadline; raise TimeoutError after it."""
-        while (left := self.deadline - time.monotonic()) > 0 and not self.cancelled.is_set():
+        while not self.cancelled.is_set():
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                break
             self.settimeout(min(left, POLL))
             with contextlib.suppress(TimeoutError):
                 return super().recv_into(buffer, nbytes, flags)
@@ -74,22 +77,24 @@ class Client:
 
     def _connect(self, limit: float) -> _Socket:
         plain = socket.create_connection(("127.0.0.1", self.port), min(limit, CONNECTING))
-        found = _Socket(fileno=plain.detach())
-        found.deadline, found.cancelled = time.monotonic() + limit, self.cancelled
-        return found
+        connection = _Socket(fileno=plain.detach())
+        connection.deadline = time.monotonic() + limit
+        connection.cancelled = self.cancelled
+        return connection
 
     def _body(self, content: bytes) -> Mapping[str, Any] | None:
-        found = json.loads(content)
-        if not isinstance(found, dict) or "probe" not in found:
+        body = json.loads(content)
+        if not isinstance(body, dict) or "probe" not in body:
             return None
-        if found["probe"] != self.name:
-            self.strangers.add(str(found["probe"]))
+        if body["probe"] != self.name:
+            self.strangers.add(str(body["probe"]))
             return None
-        return found
+        return body
 
     def _open(self, limit: float) -> HTTPConnection:
         connection = HTTPConnection("127.0.0.1", self.port)
-        connection.sock, connection.auto_open = self._connect(limit), 0
+        connection.sock = self._connect(limit)
+        connection.auto_open = 0  # else it would connect anew, unseen, where the server has closed
         return connection
 
     def request(self, path: str, limit: float) -> Answer:
@@ -104,10 +109,11 @@ class Client:
         """Request a path on the connection that stays open; raise Unusable if it does not."""
         sent = time.monotonic()
         try:
-            connection = self.kept = self.kept or self._open(limit)
-            connection.request("GET", path)
-            cast("_Socket", connection.sock).deadline = sent + limit
-            return Answer(path, sent, self._body(connection.getresponse().read()))
+            if self.kept is None:
+                self.kept = self._open(limit)
+            self.kept.request("GET", path)
+            cast("_Socket", self.kept.sock).deadline = sent + limit
+            return Answer(path, sent, self._body(self.kept.getresponse().read()))
         except NotConnected:
             raise Unusable("connection-closed") from None
         except FAILURES as error:
@@ -141,10 +147,10 @@ class Client:
 
     def knock(self, limit: float) -> Knock:
         """Connect and send a request; return how far that came."""
-        found: Knock = "refused"
+        came: Knock = "refused"
         with contextlib.suppress(OSError), self._connect(limit) as connection:
-            found = "unanswered"
+            came = "unanswered"
             connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
             if connection.recv_into(bytearray(1)):
-                found = "answered"
-        return found
+                came = "answered"
+        return came

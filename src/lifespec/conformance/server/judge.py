@@ -7,7 +7,6 @@ from lifespec.conformance.finding import Outcome
 from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
 from lifespec.conformance.log import Line
 from lifespec.conformance.server.observed import (
-    ENDS,
     FOLDERS,
     NEVER,
     clock,
@@ -37,8 +36,9 @@ class OfServer(Scopes):
         for call in self.calls:
             types = self.events(call)
             if disordered(types):
-                known = types[0] == "lifespan.startup"
-                return (leaves_open if known else breaks)("events", events=tuple(types))
+                if types[0] == "lifespan.startup":  # it came twice, which no specification forbids
+                    return leaves_open("events", events=tuple(types))
+                return breaks("events", events=tuple(types))
             if not types and call.pid not in served:
                 return breaks("no-events")
         return either(served, "startup-first")
@@ -50,15 +50,17 @@ class OfServer(Scopes):
 
     def no_request_before(self) -> Outcome:
         self.first("received", "lifespan.startup", side=None)
-        early, cut = 0, NEVER
+        early = 0
+        cut = NEVER
         for call in self.calls:
             startups = self.lines("received", "lifespan.startup", side=None, call=call)
             startup = min(map(clock, startups), default=NEVER)
-            answers = self.lines("sends", "lifespan.startup.complete", call=call)
-            complete = min(map(clock, answers), default=NEVER)
-            requests = (line for line in self.requests if line.pid == call.pid)
-            early += sum(startup < line.time < complete for line in requests)
-            cut = cut if answers else min(cut, self.cut(call, startup, self.stopped))
+            complete = self.startup_answered(call)
+            for request in self.requests:  # each worker has a startup of its own
+                if request.pid == call.pid and startup < request.time < complete:
+                    early += 1
+            if complete == NEVER:
+                cut = min(cut, self.cut(call, startup, self.stopped))
         if cut == NEVER:
             return either(not early, "requests-before-answer", count=early)
         if not early:
@@ -69,15 +71,20 @@ class OfServer(Scopes):
 
     def answered(self) -> None:
         """Raise NotJudged if the application has not done what decides whether it is served."""
-        self.reached(next(at for at, verb in enumerate(self.verbs) if verb not in BEFORE_ANSWER))
+        step = 0
+        while self.verbs[step] in BEFORE_ANSWER:
+            step += 1
+        self.reached(step)
 
     def served(self) -> Outcome:
         self.answered()
-        wanted = sum(action.verb == "request" for action in self.case.meanwhile)
+        wanted = [action for action in self.case.meanwhile if action.verb == "request"]
         bodies = [answer.body for answer in self.seen.answers]
-        if None not in bodies and len(bodies) >= wanted:
+        if None not in bodies and len(bodies) >= len(wanted):
             return either(bodies, "served")
-        return breaks("not-served" if self.by_itself else "not-served-waits", end=self.end)
+        if self.by_itself:
+            return breaks("not-served", end=self.end)
+        return breaks("not-served-waits", end=self.end)
 
     def not_blocked(self) -> Outcome:
         found = self.served()
@@ -95,10 +102,15 @@ class OfServer(Scopes):
         self.answered()
         if self.by_itself:  # what it writes then is about its own end
             skip("app-not-served", end=self.end)
-        raised = (action.text for action in self.case.script if action.verb == "raise")
-        named = re.compile(f"(?i)lifespan|{re.escape(next(raised, 'lifespan'))}")
-        lines = without_tracebacks(self.seen.output)
-        return in_output(next((x for x in lines if named.search(FOLDERS.sub("", x))), ""))
+        words = ["lifespan"]
+        for action in self.case.script:
+            if action.verb == "raise":
+                words.append(action.text.lower())
+        for line in without_tracebacks(self.seen.output):
+            text = FOLDERS.sub("", line).lower()  # the probe's own folder is named like that
+            if any(word in text for word in words):
+                return in_output(line)
+        return in_output("")
 
     # ---- phrases: what the application sends ----------------------------------------------------
 
@@ -106,8 +118,10 @@ class OfServer(Scopes):
         """Return what became of the event of `try`."""
         step = self.verbs.index("try")
         self.reached(step)
-        lines = self.lines("sent") + self.lines("refused")
-        return ([line for line in lines if line.step == step] or self.stop())[0]
+        for line in self.lines("sent") + self.lines("refused"):
+            if line.step == step:
+                return line
+        return self.stop()
 
     def sent(self, line: Line) -> Fact:
         """Return what became of an event."""
@@ -133,32 +147,40 @@ class OfServer(Scopes):
 
     def does_nothing(self) -> Outcome:
         lines = self.lines("sent", side="child") + self.lines("refused", side="child")
-        return self.became((lines or self.stop())[0], "sent")
+        return self.became(self.some(lines)[0], "sent")
 
     def quiet(self) -> Outcome:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
         ends = self.lines("raised", "lifespan") + self.lines("returned", "lifespan")
-        over = min(map(clock, ends or self.stop()))
-        late = [line for line in self.lines("received", side="child") if line.time > over]
-        if late:
-            return leaves_open("late-event", event=late[0].type)
-        return either(ends, "no-late-event")
+        over = min(map(clock, self.some(ends)))
+        for line in self.lines("received", side="child"):
+            if line.time > over:
+                return leaves_open("late-event", event=line.type)
+        return holds("no-late-event")
 
     def shows(self) -> Outcome:
-        steps = enumerate(self.case.script)
-        texts = ((step, (it.text, it.keys.get("message"))) for step, it in steps)
-        self.reached(next(step for step, of in texts if self.wanted.argument in of))
-        return in_output(self.line_with(self.wanted.argument))
+        wanted = self.wanted.argument
+        for step, action in enumerate(self.case.script):  # the first that has the text to be shown
+            if wanted in (action.text, action.keys.get("message")):
+                self.reached(step)
+                break
+        return in_output(self.line_with(wanted))
 
     def hides(self) -> Outcome:
-        found, line = self.process_ends(), self.line_with(self.wanted.argument)
-        return breaks("output", line=short(line)) if line else found
+        outcome = self.process_ends()
+        line = self.line_with(self.wanted.argument)
+        if line:
+            return breaks("output", line=short(line))
+        return outcome
 
     def as_empty(self) -> Outcome:
         self.finished()
-        refused = any(line.error == "KeyError" for line in self.lines("refused"))
-        if refused or any(map(KEY_ERROR.fullmatch, without_tracebacks(self.seen.output))):
-            return breaks("key-error")
+        for line in self.lines("refused"):
+            if line.error == "KeyError":
+                return breaks("key-error")
+        for text in without_tracebacks(self.seen.output):
+            if KEY_ERROR.fullmatch(text):
+                return breaks("key-error")
         return holds("no-message-needed", end=self.end)
 
     # ---- phrases: the end ----------------------------------------------------------------------
@@ -200,28 +222,27 @@ class OfServer(Scopes):
         if not occupied:
             self.was_stopped()
         for call in self.calls:
-            if self.lines("sent", "lifespan.startup.complete", call=call):
-                cancelled = self.lines("cancelled", call=call)
-                if cancelled and cancelled[0].time < (self.seen.stopped or 0):
+            if not self.lines("sent", "lifespan.startup.complete", call=call):
+                continue
+            for cancelled in self.lines("cancelled", call=call):
+                if self.seen.stopped is not None and cancelled.time < self.seen.stopped:
                     skip("cancelled-before-stop")
-                count = len(self.lines("received", "lifespan.shutdown", call=call))
-                if count != 1:
-                    judged = leaves_open if count else breaks
-                    return judged("shutdown-times", count=count, end=self.end)
+            count = len(self.lines("received", "lifespan.shutdown", call=call))
+            if count == 0:
+                return breaks("shutdown-times", count=count, end=self.end)
+            if count > 1:
+                return leaves_open("shutdown-times", count=count, end=self.end)
         return holds("shutdown-once", end=self.end)
 
     def no_request_after(self) -> Outcome:
         self.first("received", "lifespan.shutdown")
-
-        def ends(request: Line) -> list[Line]:
-            return [line for kind in ENDS for line in self.lines(kind, call=request)]
-
         for shutdown in self.lines("received", "lifespan.shutdown"):
-            time = shutdown.time
-            for request in (line for line in self.requests if line.pid == shutdown.pid):
-                if request.time > time:
+            for request in self.requests:
+                if request.pid != shutdown.pid:  # of another worker
+                    continue
+                if request.time > shutdown.time:
                     return breaks("request-after-shutdown")
-                if not any(line.time < time for line in ends(request)):
+                if self.end_of(request) >= shutdown.time:
                     return breaks("request-during-shutdown", path=request.path)
         return holds("no-request-at-shutdown")
 
@@ -234,11 +255,11 @@ class OfServer(Scopes):
         if not self.seen.closed:
             skip("no-request")
         for request in self.requests:
-            ends = [line.time for kind in ENDS for line in self.lines(kind, call=request)]
-            if min(ends, default=NEVER) > shutdown:
-                if max(self.seen.closed) > shutdown + SLACK:
-                    return breaks("connection-at-shutdown")
-                return leaves_open("request-during-shutdown", path=request.path)
+            if self.end_of(request) <= shutdown:
+                continue
+            if max(self.seen.closed) > shutdown + SLACK:
+                return breaks("connection-at-shutdown")
+            return leaves_open("request-during-shutdown", path=request.path)
         return holds("connections-closed")
 
     def no_connection_after(self) -> Outcome:
@@ -248,7 +269,9 @@ class OfServer(Scopes):
         specifications are about the server.
         """
         self.first("received", "lifespan.shutdown")
-        if "answered" in (self.seen.knocks or self.stop()):
+        if not self.seen.knocks:
+            self.stop()
+        if "answered" in self.seen.knocks:
             return breaks("answered-after-shutdown")
         if "unanswered" in self.seen.knocks:
             return leaves_open("connected-after-shutdown")
@@ -257,11 +280,13 @@ class OfServer(Scopes):
     def waits(self) -> Outcome:
         since = self.first("received", "lifespan.shutdown").time
         for call in self.lines("received", "lifespan.shutdown"):
-            if not self.lines("sends", "lifespan.shutdown.complete", call=call):
-                if (cut := self.cut(call, call.time)) != NEVER:
-                    return breaks("clean-up-cut", seconds=round(cut), way=self.way)
-                seconds = round(self.seen.last_action - since)
-                return holds("waited-still", seconds=seconds)
+            if self.lines("sends", "lifespan.shutdown.complete", call=call):
+                continue
+            cut = self.cut(call, call.time)
+            if cut != NEVER:
+                return breaks("clean-up-cut", seconds=round(cut), way=self.way)
+            seconds = round(self.seen.last_action - since)
+            return holds("waited-still", seconds=seconds)
         return holds("waited", end=self.end)
 
     def finishes(self) -> Outcome:

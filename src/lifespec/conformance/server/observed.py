@@ -4,10 +4,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import NoReturn
 
 from lifespec.conformance.cases import Expectation
 from lifespec.conformance.finding import Outcome
-from lifespec.conformance.judge import Judge, NotJudged, breaks, either
+from lifespec.conformance.judge import Judge, NotJudged, breaks, holds
 from lifespec.conformance.log import REQUESTS, Line, Log
 from lifespec.conformance.processes import signal_name
 from lifespec.conformance.server.play import Observation
@@ -40,18 +41,25 @@ def without_tracebacks(output: str) -> Iterator[str]:
 def short(text: str) -> str:
     """Return a text of a server without folders, cut at a word if it is long."""
     text = FOLDERS.sub("…/", text.strip())
+    if len(text) <= LONGEST:
+        return text
     begin = text[:LONGEST]
-    return text if text == begin else f"{begin.rpartition(' ')[0] or begin} …"
+    words = begin.rpartition(" ")[0]
+    return f"{words or begin} …"  # a text may be one word
 
 
 def in_output(line: str) -> Outcome:
     """Hold if there is such a line of the output."""
-    return either(line, "output", line=short(line)) if line else breaks("not-in-output")
+    if line:
+        return holds("output", line=short(line))
+    return breaks("not-in-output")
 
 
 def disordered(types: Sequence[str]) -> bool:
     """Tell whether startup was not the first event, or came twice."""
-    return types[:1] not in ([], ["lifespan.startup"]) or types.count("lifespan.startup") > 1
+    if not types:
+        return False
+    return types[0] != "lifespan.startup" or types.count("lifespan.startup") > 1
 
 
 class Observed(Judge):
@@ -72,9 +80,12 @@ class Observed(Judge):
         It is met only if the script was played to its end: a sequence that ended early shows
         nothing.
         """
-        found = super().outcome(wanted)
-        unfinished = found.how == "held" and self.behind(len(self.verbs) - 1)
-        return Outcome("skip", unfinished) if unfinished else found
+        outcome = super().outcome(wanted)
+        if outcome.how == "held":
+            unfinished = self.behind(len(self.verbs) - 1)
+            if unfinished:
+                return Outcome("skip", unfinished)
+        return outcome
 
     # ---- the log of the probe ------------------------------------------------------------------
 
@@ -91,12 +102,28 @@ class Observed(Judge):
 
     def first(self, kind: str, type_: str | None = None, side: str | None = "application") -> Line:
         """Return the first of these lines; raise NotJudged if there is none."""
-        return min(self.lines(kind, type_, side) or self.stop(), key=clock)
+        return min(self.some(self.lines(kind, type_, side)), key=clock)
+
+    def some(self, lines: list[Line]) -> list[Line]:
+        """Return these lines; raise NotJudged if there are none."""
+        if not lines:
+            self.stop()
+        return lines
 
     @property
     def calls(self) -> list[Line]:
         """The calls with a lifespan scope; raises NotJudged if there is none."""
-        return self.lines("called", "lifespan") or self.stop()
+        return self.some(self.lines("called", "lifespan"))
+
+    def startup_answered(self, call: Line) -> float:
+        """Return when a call completed startup; NEVER if it did not."""
+        answers = self.lines("sends", "lifespan.startup.complete", call=call)
+        return min(map(clock, answers), default=NEVER)
+
+    def end_of(self, call: Line) -> float:
+        """Return when a call ended, in whichever way; NEVER if it did not."""
+        log = self.by_caller[call.caller].of(*ENDS, type_=call.type, side="application")
+        return min(map(clock, log), default=NEVER)
 
     def events(self, call: Line) -> list[str]:
         """Return the types of the events that a call received, also in its tasks."""
@@ -108,17 +135,19 @@ class Observed(Judge):
         for call in self.lines("called", "lifespan"):
             types = self.events(call)
             if disordered(types):
-                return Fact("startup-twice" if types[0] == "lifespan.startup" else "misled")
+                is_twice = types[0] == "lifespan.startup"
+                return Fact("startup-twice" if is_twice else "misled")
         return None
 
     def progress(self) -> Fact:
         """Return how far the application has come."""
         if not self.lines("called", "lifespan"):
             return fact("no-lifespan-call")
-        last = max((line for line in self.seen.log if line.call), key=clock)
+        of_calls = [line for line in self.seen.log if line.call]  # else it is of the import
+        last = max(of_calls, key=clock)
         return fact("progress", last=f"{last.kind} {last.type or ''}".rstrip())
 
-    def stop(self) -> list[Line]:
+    def stop(self) -> NoReturn:
         """Raise NotJudged: the sequence has not come so far."""
         raise NotJudged(self.progress())
 
@@ -131,7 +160,8 @@ class Observed(Judge):
 
     def reached(self, step: int) -> None:
         """Raise NotJudged if the script did not come to a step."""
-        if behind := self.behind(step):
+        behind = self.behind(step)
+        if behind:
             raise NotJudged(behind)
 
     def finished(self) -> None:
@@ -143,11 +173,11 @@ class Observed(Judge):
     @property
     def way(self) -> Fact:
         """In which way the process ended."""
-        if self.seen.status is not None and self.seen.status < 0:
-            number = -self.seen.status
-            name = signal_name(number)
-            return fact("ended-by-signal", status=SIGNALLED + number, name=name)
-        return fact("ended-with-status", status=self.seen.status)
+        status = self.seen.status
+        if status is None or status >= 0:
+            return fact("ended-with-status", status=status)
+        number = -status  # subprocess negates the number of a signal; a shell adds 128 to it
+        return fact("ended-by-signal", status=SIGNALLED + number, name=signal_name(number))
 
     @property
     def end(self) -> Fact:
@@ -167,10 +197,17 @@ class Observed(Judge):
 
     def line_with(self, text: str) -> str:
         """Return the first line of the output with a text, or ""."""
-        return next((line for line in without_tracebacks(self.seen.output) if text in line), "")
+        for line in without_tracebacks(self.seen.output):
+            if text in line:
+                return line
+        return ""
 
     def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
         ends = [line.time for line in self.lines("cancelled", "lifespan", call=call)]
-        end = min([*ends, NEVER if self.seen.ended is None else self.seen.ended])
-        return end - since if end <= stopped else NEVER
+        if self.seen.ended is not None:
+            ends.append(self.seen.ended)
+        end = min(ends, default=NEVER)
+        if end > stopped:
+            return NEVER
+        return end - since

@@ -61,9 +61,12 @@ class Observation:
     def entries(self) -> tuple[Entry, ...]:
         """What the first lifespan and the server exchanged, with the requests meanwhile."""
         calls = self.log.of("called", type_="lifespan")
-        requests = (each for each in self.log.of("called") if each.type in REQUESTS)
-        own = (each for each in self.log if each.caller == calls[0].caller)
-        return entries([*own, *requests], calls[0].time) if calls else ()
+        if not calls:
+            return ()
+        first = calls[0]
+        lines = [line for line in self.log if line.caller == first.caller]
+        lines += [line for line in self.log.of("called") if line.type in REQUESTS]
+        return entries(lines, first.time)
 
 
 class Player:
@@ -74,9 +77,13 @@ class Player:
     """
 
     def __init__(self, process: Process, seen: Observation, cancelled: threading.Event) -> None:
-        self.process, self.seen, self.case = process, seen, seen.case
-        self.timeout, self.cancelled = seen.timeout, cancelled
+        self.process = process
+        self.seen = seen
+        self.case = seen.case
+        self.timeout = seen.timeout
+        self.cancelled = cancelled
         if any(action.verb == "hang" for action in self.case.script):
+            # the server that waits for ever is the usual one, and there is no more to be seen
             seen.timeout = min(self.timeout, HANGING)
         process.cancelled = cancelled
         self.clients: list[threading.Thread] = []
@@ -94,9 +101,10 @@ class Player:
             seen.last_action = time.monotonic()
             for action in self.case.meanwhile:
                 if self.called or not self.in_vain:
-                    _VERBS[action.verb](self, action)
+                    self.do(action)
             self.await_end()
-            seen.left = set() if self.called else process.left()
+            if not self.called:  # it may have left a daemon, of which this knows nothing
+                seen.left = process.left()
             process.end()
             for client in self.clients:
                 client.join(HOLD)
@@ -119,16 +127,23 @@ class Player:
 
         After one wait in vain there is no other.
         """
-        begun = last = time.monotonic()
-        count = 0
+        lines = 0
+        begun = last = time.monotonic()  # when the first line came, and the last one
         while not done() and self.running and not self.in_vain:
-            lines, now = len(self.process.log()), time.monotonic()
-            begun = begun if count else now
-            last = now if lines != count else last
-            count = lines
-            timeout = self.timeout if lines else START
-            self.in_vain = now - last > timeout or now - begun > 2 * self.timeout or self.restarts
+            now = time.monotonic()
+            before, lines = lines, len(self.process.log())
+            if before == 0:  # the time until the first line is that of the import
+                begun = now
+            if lines != before:
+                last = now
+            self.in_vain = self.is_over(silent=now - last, busy=now - begun, called=lines > 0)
             time.sleep(POLL)
+
+    def is_over(self, *, silent: float, busy: float, called: bool) -> bool:
+        """Tell whether a wait is in vain after so many seconds without a line, and with some."""
+        if silent > (self.timeout if called else START):
+            return True
+        return busy > 2 * self.timeout or self.restarts
 
     @property
     def restarts(self) -> bool:
@@ -138,7 +153,7 @@ class Player:
     @property
     def started(self) -> set[int]:
         """The processes that have called the application with a lifespan scope."""
-        return {each.pid for each in self.process.log().of("called", type_="lifespan")}
+        return {line.pid for line in self.process.log().of("called", type_="lifespan")}
 
     def outlive(self, seconds: float) -> None:
         """Wait for the end of the process, for at most so many seconds."""
@@ -148,24 +163,62 @@ class Player:
         """Wait for the end of the process if it was stopped, or is to end by itself."""
         seen = self.seen
         seen.last_action = time.monotonic()
-        if not seen.stopped and any(each.body for each in seen.answers):  # it serves on
+        if not seen.stopped and self.served:  # it serves on
             seen.timeout = min(seen.timeout, HANGING)
-        if self.case.meanwhile[-1].verb != "wait" and (seen.stopped or not self.in_vain):
+        has_waited = self.case.meanwhile[-1].verb == "wait"
+        if not has_waited and (seen.stopped or not self.in_vain):
             self.outlive(seen.timeout)
         seen.status = self.process.status
-        seen.ended = None if seen.status is None else time.monotonic()
+        if seen.status is not None:
+            seen.ended = time.monotonic()
+
+    @property
+    def served(self) -> bool:
+        """Whether the application has answered a request."""
+        return any(answer.body for answer in self.seen.answers)
 
     # ---- the verbs of `meanwhile` --------------------------------------------------------------
 
+    def do(self, action: Action) -> None:  # noqa: C901, PLR0912  a branch for each verb
+        """Do what a line of `meanwhile` says."""
+        match action.verb:
+            case "request":
+                self.request(action)
+            case "keep" | "websocket":
+                self.connect(action)
+            case "traffic":
+                self.traffic()
+            case "open":
+                self.open(action)
+            case "knock":
+                self.seen.knocks.append(self.process.client.knock(BRIEF))
+            case "release":
+                self.process.release()
+            case "until":
+                self.patiently(lambda: self.noted(action.text))
+            case "go":
+                self.process.go()
+            case "wait":
+                self.outlive(action.seconds)
+            case "stop":
+                self.signal(signal.SIGTERM)
+            case "stop-all":
+                self.signal(signal.SIGTERM, to_all=True)
+            case "interrupt":
+                self.signal(signal.SIGINT)
+            case "workers":
+                self.patiently(lambda: len(self.started) >= self.case.workers)
+            case _:  # "occupy", which was done before the start
+                pass
+
     def request(self, action: Action) -> None:
         """Request a path until it is answered; the first request waits for the server's start."""
-        before = any(answer.body for answer in self.seen.answers) and not self.in_vain
+        # a server that starts may take a connection and never answer on it
+        limit = self.timeout if self.served and not self.in_vain else BRIEF
         answers: list[Answer] = []
 
         def answered() -> bool:
-            answers.append(
-                self.process.client.request(action.text, self.timeout if before else BRIEF)
-            )
+            answers.append(self.process.client.request(action.text, limit))
             return answers[-1].body is not None
 
         self.patiently(answered)
@@ -181,13 +234,14 @@ class Player:
             except Unusable as unusable:
                 self.seen.unusable = unusable.fact
 
-    def traffic(self, _: Action) -> None:
+    def traffic(self) -> None:
         """Send requests for a second, answered or not."""
-        until(lambda: self.process.client.request("/", BRIEF) and not self.running, BRIEF)
 
-    def knock(self, _: Action) -> None:
-        """Connect to the port, and send a request."""
-        self.seen.knocks.append(self.process.client.knock(BRIEF))
+        def ended() -> bool:
+            self.process.client.request("/", BRIEF)
+            return not self.running
+
+        until(ended, BRIEF)
 
     def open(self, action: Action) -> None:
         """Send a request, and wait until the application holds it."""
@@ -201,13 +255,12 @@ class Player:
         self.clients.append(client)
         self.patiently(lambda: self.noted("holds"))
 
-    def noted(self, what: str) -> bool:
+    def noted(self, words: str) -> bool:
         """Return whether the log has a line of this kind, perhaps followed by its type."""
-        return any(what in (x.kind, f"{x.kind} {x.type}") for x in self.process.log())
-
-    def workers(self, _: Action) -> None:
-        """Wait until each worker has called the application with a lifespan scope."""
-        self.patiently(lambda: len(self.started) >= self.case.workers)
+        for line in self.process.log():
+            if words in (line.kind, f"{line.kind} {line.type}"):
+                return True
+        return False
 
     def signal(self, number: signal.Signals, *, to_all: bool = False) -> None:
         """Send a signal, if the process still runs."""
@@ -215,22 +268,3 @@ class Player:
             self.process.client.close()
             self.seen.stopped = time.monotonic()
             self.process.send(number, to_all=to_all)
-
-
-_VERBS: dict[str, Callable[[Player, Action], object]] = {
-    "request": Player.request,
-    "keep": Player.connect,
-    "websocket": Player.connect,
-    "traffic": Player.traffic,
-    "open": Player.open,
-    "knock": Player.knock,
-    "release": lambda player, _: player.process.release(),
-    "until": lambda player, action: player.patiently(lambda: player.noted(action.text)),
-    "go": lambda player, _: player.process.go(),
-    "wait": lambda player, action: player.outlive(action.seconds),
-    "stop": lambda player, _: player.signal(signal.SIGTERM),
-    "stop-all": lambda player, _: player.signal(signal.SIGTERM, to_all=True),
-    "interrupt": lambda player, _: player.signal(signal.SIGINT),
-    "occupy": lambda *_: None,
-    "workers": Player.workers,
-}

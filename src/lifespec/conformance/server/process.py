@@ -17,7 +17,6 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Self
@@ -76,13 +75,25 @@ class Process:
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
         (self.folder / "own").mkdir()
-        path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
-        own = {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1", CASE: str(self.folder)}
-        own |= {"TMPDIR": str(self.folder / "temporary")}
-        values = {"app": "lifespec_probe:app", "port": self.port, "workers": self.workers}
-        values |= {"folder": str(self.folder / "own")}
-        fill = partial(PLACEHOLDER.sub, lambda found: str(values.get(found[1], found[0])))
-        command = [*map(fill, self.command)]
+        path = str(self.folder)
+        if os.environ.get("PYTHONPATH"):  # an empty entry would be the current folder
+            path += os.pathsep + os.environ["PYTHONPATH"]
+        own = {
+            "PYTHONPATH": path,
+            "PYTHONUNBUFFERED": "1",  # else what it wrote is lost when it is killed
+            CASE: str(self.folder),
+            "TMPDIR": str(self.folder / "temporary"),
+        }
+        values = {
+            "app": "lifespec_probe:app",
+            "port": self.port,
+            "workers": self.workers,
+            "folder": str(self.folder / "own"),
+        }
+        command = []
+        for word in self.command:  # other braces are the server's
+            filled = PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), word)
+            command.append(filled)
         try:
             with (self.folder / "output").open("wb") as output:
                 self.process = subprocess.Popen(
@@ -114,9 +125,11 @@ class Process:
         """Return what the probe has noted so far."""
         with contextlib.suppress(FileNotFoundError), self.file.open("rb") as file:
             file.seek(self._position)
-            whole = file.read().rpartition(b"\n")
-            self._log += (Line(**json.loads(each)) for each in whole[0].splitlines())
-            self._position += len(whole[0]) + len(whole[1])
+            # on some systems a line that is being written can be read in part
+            lines, newline, _rest = file.read().rpartition(b"\n")
+            for line in lines.splitlines():
+                self._log.append(Line(**json.loads(line)))
+            self._position += len(lines) + len(newline)
         return self._log
 
     def go(self) -> None:
@@ -170,7 +183,8 @@ def is_free(port: int) -> bool:
 
 def _free_port() -> int:
     """Return a port on which no program listens, and that no other case of this check uses."""
-    numbers = itertools.islice(_next, len(PORTS))
-    for port in filter(is_free, (PORTS[each % len(PORTS)] for each in numbers)):
-        return port
+    for number in itertools.islice(_next, len(PORTS)):
+        port = PORTS[number % len(PORTS)]
+        if is_free(port):
+            return port
     raise Unchecked(fact("no-port-free"))

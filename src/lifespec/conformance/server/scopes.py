@@ -1,13 +1,13 @@
 """Judge the scope, the event loop and the state that an application has from a server."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, starmap
+from itertools import combinations
 from typing import Any
 
 from lifespec.conformance.finding import Outcome
-from lifespec.conformance.judge import NotJudged, breaks, either, leaves_open, skip
+from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
 from lifespec.conformance.log import REQUESTS, Line
-from lifespec.conformance.server.observed import ENDS, NEVER, Observed, clock
+from lifespec.conformance.server.observed import Observed
 from lifespec.validate import SPECS
 
 
@@ -23,11 +23,14 @@ class Scopes(Observed):
         return either(self.calls, "lifespan-scopes", count=len(self.calls))
 
     def versions(self) -> Outcome:
-        spec, held = SPECS[self.seen.spec], False
+        spec = SPECS[self.seen.spec]
         versions = self.calls[0].event.get(spec.envelope)
-        if isinstance(versions, dict) and "!" not in versions:
-            whole = dict.fromkeys(spec.optional, "") | versions
-            held = all(isinstance(whole.get(key), str) for key in spec.versions)
+        missing = {*spec.versions} - {*spec.optional}
+        # the probe notes what is no dict with text as keys as an object with the key "!"
+        held = isinstance(versions, dict) and "!" not in versions and missing <= {*versions}
+        if held:
+            for key in spec.versions:
+                held = held and isinstance(versions.get(key, ""), str)
         return either(held, "versions", key=spec.envelope, value=str(versions))
 
     def scope_state(self) -> Any:
@@ -50,12 +53,13 @@ class Scopes(Observed):
 
     def one_call(self) -> Outcome:
         """Hold if no event loop has two calls, and no process serves without one."""
-        loops = [line.place for line in self.lines("called") if line.type not in REQUESTS]
+        calls = [line for line in self.lines("called") if line.type not in REQUESTS]
         serving = {line.pid for line in self.requests}
-        enough = serving <= {pid for pid, *_ in loops} and len(loops) >= self.case.workers
-        if enough and len(set(loops)) == len(loops):
-            return either(loops, "calls", count=len(loops))
-        return breaks("calls-and-processes", count=len(loops), serving=len(serving))
+        each_has_one = serving <= {call.pid for call in calls}
+        none_has_two = len({call.place for call in calls}) == len(calls)
+        if each_has_one and none_has_two and len(calls) >= self.case.workers:
+            return either(calls, "calls", count=len(calls))
+        return breaks("calls-and-processes", count=len(calls), serving=len(serving))
 
     def same_loop(self) -> Outcome:
         calls = self.calls
@@ -63,32 +67,32 @@ class Scopes(Observed):
         if not self.requests:
             skip("no-request")
         for request in self.requests:
-            if request.place not in loops:
-                places = ("pid", "thread", "loop")
-                differs = next(
-                    key for key in places if getattr(request, key) != getattr(calls[0], key)
-                )
-                return breaks(f"other-{differs}" if calls[0].loop else "no-loop")
-        return either(loops, "same-loop")
+            if request.place in loops:
+                continue
+            if not calls[0].loop:
+                return breaks("no-loop")
+            if request.pid != calls[0].pid:
+                return breaks("other-pid")
+            if request.thread != calls[0].thread:
+                return breaks("other-thread")
+            return breaks("other-loop")
+        return holds("same-loop")
 
     def lasts(self) -> Outcome:
         """Hold if no loop has two calls, and the server cancels none before it is stopped.
 
         Whether a loop that serves again has another lifespan is an open question.
         """
-        if len({each.place for each in self.calls}) < len(self.calls):
-            overlap = any(starmap(self._running, combinations(self.calls, 2)))
-            judged = breaks if overlap else leaves_open
-            return judged("calls-in-a-loop", count=len(self.calls))
-        cancelled = self.lines("cancelled", "lifespan") if self.calls else []
-        if any(line.time < self.stopped for line in cancelled):
-            return breaks("cancelled-early")
-        return either(self.calls, "not-cancelled")
-
-    def _running(self, call: Line, other: Line) -> bool:
-        """Return whether a call had not ended when another one began in its event loop."""
-        ends = (line for kind in ENDS for line in self.lines(kind, "lifespan", call=call))
-        return call.place == other.place and min(map(clock, ends), default=NEVER) > other.time
+        calls = self.calls
+        if len({call.place for call in calls}) < len(calls):
+            for call, later in combinations(calls, 2):
+                if call.place == later.place and self.end_of(call) > later.time:
+                    return breaks("calls-in-a-loop", count=len(calls))
+            return leaves_open("calls-in-a-loop", count=len(calls))
+        for cancelled in self.lines("cancelled", "lifespan"):
+            if cancelled.time < self.stopped:
+                return breaks("cancelled-early")
+        return holds("not-cancelled")
 
     # ---- phrases: state ------------------------------------------------------------------------
 
@@ -102,34 +106,47 @@ class Scopes(Observed):
             raise NotJudged(self.seen.unusable)
         state, answers = self.app_state(), self.seen.answers
         begun = self.first("sends", "lifespan.startup.complete").time
-        bodies = [each.body for each in answers if each.sent > begun and each.body is not None]
+        bodies = []
+        for answer in answers:
+            if answer.body is not None and answer.sent > begun:
+                bodies.append(answer.body)
         if not bodies:
             skip("no-request-answered")
         values = [line.ids for line in self.lines("kept")]
-        fault = next(filter(None, (_fault_of_copy(body, state, values) for body in bodies)), "")
-        changed = any(each.path.startswith("/append") for each in answers if each.body)
-        if changed and not fault and bodies[-1]["state"].get("visitors") != ["Ada"]:
-            fault = "change-lost"
-        return either(not fault, fault or "copies")
+        for body in bodies:
+            fault = _fault_of_copy(body, state, values)
+            if fault:
+                return breaks(fault)
+        # a copy is shallow: what a request appends to a list, the next one sees
+        changed = any(answer.path.startswith("/append") for answer in answers if answer.body)
+        if changed and bodies[-1]["state"].get("visitors") != ["Ada"]:
+            return breaks("change-lost")
+        return holds("copies")
 
     def late_key(self) -> Outcome:
         if "late" not in self.app_state().state:
             self.stop()
-        bodies = [each.body for each in self.seen.answers if each.path == "/late" and each.body]
-        if not bodies:
+        body = None
+        for answer in self.seen.answers:
+            if answer.path == "/late" and answer.body:
+                body = answer.body
+        if body is None:
             skip("no-request-answered")
-        came = "late" in bodies[-1].get("state", {})
-        return either(came, "late-key" if came else "no-late-key")
+        if "late" in body.get("state", {}):
+            return holds("late-key")
+        return breaks("no-late-key")
 
     def untouched(self) -> Outcome:
-        kept, answers = self.app_state(), self.seen.answers
-        found = self.lines("received", "lifespan.shutdown", call=kept)
-        if not found:
+        kept = self.app_state()
+        shutdowns = self.lines("received", "lifespan.shutdown", call=kept)
+        if not shutdowns:
             skip("no-shutdown")
-        if any(each.body and each.body.get("state_id") == kept.state_id for each in answers):
-            skip("changed-by-requests")
-        same = (found[0].ids, found[0].state_id) == (kept.ids, kept.state_id)
-        return either(same, "state-at-shutdown", state=str(found[0].state))
+        for answer in self.seen.answers:
+            if answer.body and answer.body.get("state_id") == kept.state_id:
+                skip("changed-by-requests")
+        at_shutdown = shutdowns[0]
+        same = (at_shutdown.ids, at_shutdown.state_id) == (kept.ids, kept.state_id)
+        return either(same, "state-at-shutdown", state=str(at_shutdown.state))
 
 
 def _fault_of_copy(body: Mapping[str, Any], state: Line, values: Sequence[Any]) -> str:
@@ -140,5 +157,5 @@ def _fault_of_copy(body: Mapping[str, Any], state: Line, values: Sequence[Any]) 
         return "state-itself"
     if "taste" in body["state"] or body["state"].get("colour", "green") != "green":
         return "key-of-another-request"
-    found = {key: body["ids"].get(key) for key in state.ids}
-    return "" if found in values else "other-values"
+    ids = {key: body["ids"].get(key) for key in state.ids}
+    return "" if ids in values else "other-values"
