@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.app.answers import SendRefused
-from lifespec.conformance.app.course import Course, second_start
 from lifespec.conformance.app.judge import OfApplication
-from lifespec.conformance.app.observation import Answer, Observation
+from lifespec.conformance.app.observation import Observation
+from lifespec.conformance.app.summary import Summary, second_start
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Expectation
 from lifespec.conformance.log import Line, Log
@@ -40,11 +40,19 @@ NOT_CALLABLE = described(TypeError("'module' object is not callable"))
 
 def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Observation:
     """Return what was observed: an answer is how, and when if that is not the usual moment."""
-    answers = [
-        Answer(*text.split(maxsplit=1)) if " " in text else Answer(text, text and usual)
-        for text, usual in ((startup, "startup"), (shutdown, "shutdown"))
-    ]
-    return Observation(*answers, Log(lines), **more)
+    seen = Observation(log=Log(lines), **more)
+    seen.course.happens("called")
+    for phase, text in ("startup", startup), ("shutdown", shutdown):
+        how, _, when = text.partition(" ")
+        if when != "scope":
+            seen.course.happens("received")
+        if phase == "shutdown" and when != "serving":
+            seen.course.happens("shutdown")
+        if how in ("complete", "failed"):
+            seen.answers(phase, how)
+        elif how:
+            seen.settle(how)
+    return seen
 
 
 def sent(message: str) -> Line:
@@ -56,7 +64,7 @@ def stopped(*lines: Line, **more: Any) -> Observation:
 
 
 def row_says(seen: Observation, label: str, serving: Observation | None = None) -> list[str]:
-    found = Course(seen, serving, None, 30.0).rows()
+    found = Summary(seen, serving, None, 30.0).rows()
     return [Words().say(row.fact) for row in found if row.label == label]
 
 

@@ -1,7 +1,8 @@
 """How a lifespan goes, and what each end of it is called: one table, for whoever follows one.
 
 A check, a test and `lifespec watch` see different things: the first two play the server, and the
-third reads what an agent has noted.  What has happened means the same for all of them.
+third reads what an agent has noted.  What has happened means the same for all of them: none of
+them works out by itself how a lifespan went.
 """
 
 from typing import NamedTuple
@@ -25,7 +26,7 @@ class Row(NamedTuple):
 #   starting  it has received lifespan.startup
 #   running   it has completed startup, and is served
 #   stopping  the server has begun to stop, and waits for requests
-#   cleaning  lifespan.shutdown was sent to it
+#   cleaning  it has lifespan.shutdown to answer
 #   cut       it was cancelled meanwhile, and has not ended
 #   over      nothing that follows belongs to the lifespan
 #
@@ -34,7 +35,8 @@ class Row(NamedTuple):
 #   lifespan. ...            what the application sends
 #   returned, raised         how the call ended; an exit counts as raised
 #   cancelled                it ended by a cancellation from outside: the server's, say
-#   stop, shutdown           the server stops; it sends lifespan.shutdown
+#   stop                     the server begins to stop
+#   shutdown                 lifespan.shutdown reaches the application, or has been sent to it
 #   exited                   the application's code ended the process, by `os._exit`, say
 #   gone                     the process has ended, and nothing else was seen
 #   uncalled                 the server serves without a call
@@ -78,7 +80,8 @@ TABLE = (
     Row("cut", "exited", "over", "exited-at-shutdown"),
     Row("cut", "gone", "over", "clean-up-cut-off"),
 )
-ROWS = {(row.state, row.happened): row for row in TABLE}
+FAILED = ("failed", "failed-at-shutdown")  # kinds of ends of which the application has said why
+_ROWS = {(row.state, row.happened): row for row in TABLE}
 
 
 class Course:
@@ -90,7 +93,7 @@ class Course:
 
     def happens(self, what: str) -> str:
         """Go on to the next state; return the kind of what is to be told, or ""."""
-        row = ROWS.get((self.state, what))
+        row = _ROWS.get((self.state, what))
         if row is None:
             return ""
         self.state = row.then

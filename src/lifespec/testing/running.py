@@ -15,8 +15,9 @@ from typing import Any, NoReturn, Self
 from lifespec.composition import lifespan_class
 from lifespec.diagnosis import advice, busy, leftovers
 from lifespec.diagnosis.author import described, innermost, own_failures, place, without_lifespec
+from lifespec.diagnosis.course import FAILED, Course
 from lifespec.diagnosis.exits import ProcessEnded, noting_exits
-from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping, listed, take
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.diagnosis.stacks import line, runs, trace_of
@@ -24,11 +25,10 @@ from lifespec.diagnosis.waits import Looks, kind_of
 from lifespec.server import (
     Lifespan,
     LifespanFailed,
-    LifespanUnsupported,
     ShutdownFailed,
     StartupFailed,
 )
-from lifespec.testing.trace import Conversation, record, recorded_receive, sequence
+from lifespec.testing.trace import Conversation, Entry, record, recorded_receive, sequence
 from lifespec.validate import Violation, validator
 
 Application = Callable[[Any, Any, Any], Awaitable[object]]
@@ -220,21 +220,10 @@ class Running:
             if isinstance(cause, ProcessEnded):
                 return
             found = error and advice.on_error(error)
-            found = found or advice.on(Fact(self._end(failure, error)), phase, error=error)
+            end = _end(self.conversations[-1].entries)
+            if found is None and end not in FAILED:
+                found = advice.on(Fact(end), phase, error=error)
         yield from [found] if found else []
-
-    def _end(self, failure: LifespanFailed, error: Error | None) -> str:
-        """Return how the call ended, as a kind of fact."""
-        entries = self.conversations[-1].entries
-        received = [each.type for each in entries if each.kind == "received"]
-        how = "raised" if error else "returned"
-        if self.lifespan.outcome == "failed":
-            how = "failed"
-        elif isinstance(failure, LifespanUnsupported):
-            return f"{how}-late" if received else f"{how}-on-scope"
-        if isinstance(failure, StartupFailed):
-            return "no"
-        return f"{how}-at-shutdown" if len(received) > 1 else f"{how}-early"
 
     async def _leftovers(self, failed: Sequence[Fact]) -> list[str]:
         """Name what the application left behind, the errors it logged, and signals it took."""
@@ -292,6 +281,19 @@ def _doing(cause: BaseException | None, looks: Looks) -> Fact:
         at, awaits = looked_at, looks.awaits
     doing = Fact(f"doing-awaits-{awaits}" if awaits else "doing-running")
     return doing.at(at, "doing-at")
+
+
+def _end(entries: Iterable[Entry]) -> str:
+    """Return how a lifespan ended, as a kind of `course`; "" if it has not ended."""
+    course = Course()
+    for entry in entries:
+        if entry.kind == "sent":
+            course.happens(entry.type)
+        elif entry.kind != "refused":
+            course.happens(entry.kind)
+        if entry.kind == "received" and entry.type == "lifespan.shutdown":
+            course.happens("shutdown")
+    return course.kinds[-1] if course.kinds else ""
 
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:

@@ -9,7 +9,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from lifespec import validate
-from lifespec.conformance.app.observation import Answer, Broken, Observation
+from lifespec.conformance.app.observation import Broken, Observation
 from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import application, chain, is_ours, line, trace_of
@@ -84,7 +84,7 @@ class Answers:
         if step.to == before:
             return fact("refused-answer", event=kind, moment=moment)
         self.state = step.to
-        self._answered(kind, before)
+        self._answered(kind)
         return no_text
 
     def text(self, message: Any, kind: Any) -> str:
@@ -109,11 +109,10 @@ class Answers:
             return None
         return self._break("message-is-text", fact("message-no-text", value=short_repr(text)))
 
-    def _answered(self, kind: str, before: validate.State) -> None:
+    def _answered(self, kind: str) -> None:
         """Note an answer."""
         phase, _, answer = kind.removeprefix("lifespan.").partition(".")
-        early = phase == "shutdown" and before != "stopping"
-        setattr(self.seen, phase, Answer(answer, "serving" if early else phase))
+        self.seen.answers(phase, answer)
         if answer == "complete" and phase == "startup":
             self.provided = {**(self.live or {})}
             self.seen.facts += _variables(self.context)

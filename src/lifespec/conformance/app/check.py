@@ -8,12 +8,12 @@ from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.command import Command
 from lifespec.conformance.app.compare import OfMiddleware
-from lifespec.conformance.app.course import Course, printed, second_start
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.outcome import ENDED, LATE, answers, stops
 from lifespec.conformance.app.plan import SERVING, Plan, planned
 from lifespec.conformance.app.process import Result
+from lifespec.conformance.app.summary import Summary, printed, second_start
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
 from lifespec.conformance.finding import (
@@ -142,7 +142,7 @@ def _check(
         pace=pace,
     )
     if job.role == "application":
-        report = _course(job, plan, results, ignored).concluded(report)
+        report = _summary(job, plan, results, ignored).concluded(report)
     if isinstance(host, Command) and host.is_off:
         off = Row("never ran", fact("lifespan-off", server=host.hello["server"]))
         report = replace(report, rows=(*report.rows, off))
@@ -184,7 +184,7 @@ def _results(
     if first.seen.unplayed:  # nothing is known of the application
         raise NotFound(first.seen.failures[0])
     if job.role == "application":
-        known = Course(first.seen, None, None, job.limit).rows()
+        known = Summary(first.seen, None, None, job.limit).rows()
         hear.first([row for row in known if row.label in ("starts", "stops")])
     results, doubtful = {plan.first: first}, list[str]()
     apply = [case.name for case in plan.cases.values() if not _reason(job, case, first.seen)]
@@ -251,9 +251,9 @@ def _findings(
     return judged(case, job.spec, judge.outcome, seen.entries, seen.framework)
 
 
-def _course(
+def _summary(
     job: Job, plan: Plan, results: Mapping[str, Result], ignored: Collection[str]
-) -> Course:
+) -> Summary:
     """Return how the application went, without the problems that are ignored."""
     seen = {
         name: _without(result.seen, ignored)
@@ -261,7 +261,7 @@ def _course(
         if not result.seen.unplayed
     }
     again = None if "second-start" in ignored else seen.get(AGAIN)
-    return Course(seen[plan.first], seen.get(SERVING), again, job.limit)
+    return Summary(seen[plan.first], seen.get(SERVING), again, job.limit)
 
 
 def _without(seen: Observation, ignored: Collection[str]) -> Observation:

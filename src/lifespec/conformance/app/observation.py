@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lifespec.conformance.log import SHUTDOWN, Line, Log, entries
+from lifespec.diagnosis.course import Course
 from lifespec.diagnosis.fact import Error, Fact, Place
 from lifespec.diagnosis.logged import Logged
 from lifespec.diagnosis.stacks import text_of
@@ -26,15 +27,23 @@ class Answer(NamedTuple):
 
     `how` is "complete" or "failed"; "raised", "returned", "exited" or "cancelled" if its call ended
     instead; "silent" if it received again instead of answering, "hung" if its time was over;
-    "refused" if the suite refused what it sent; "" if it has not come to that.  `when` is "scope"
-    before it received an event, "startup", "serving" before it received shutdown, or "shutdown".
+    "refused" if the suite refused what it sent; "" if it has not come to that.  `when` is
+    "startup", "serving" before it received shutdown, or "shutdown".  `kind` is what `course` calls
+    this end, "" if it is none.
     """
 
     how: str = ""
     when: str = ""
+    kind: str = ""
 
 
-NONE = Answer()
+NO_ANSWER = Answer()
+PHASES = {  # in which an answer comes, by the state of the lifespan
+    "called": "startup",
+    "starting": "startup",
+    "running": "serving",
+    "cleaning": "shutdown",
+}
 
 
 class Broken(NamedTuple):
@@ -57,8 +66,8 @@ class Observation:
     `complete` is True once there is no more to see.
     """
 
-    startup: Answer = NONE
-    shutdown: Answer = NONE
+    startup: Answer = NO_ANSWER
+    shutdown: Answer = NO_ANSWER
     log: Log = field(default_factory=Log)
     facts: list[Fact] = field(default_factory=list)
     failures: list[Fact] = field(default_factory=list)  # of lifespec itself
@@ -87,6 +96,7 @@ class Observation:
     on_trio: bool = False
     answerer: Fact | None = None  # the author's line that answered startup
     complete: bool = False
+    course: Course = field(default_factory=Course)
     reply: Fact | None = None  # what came of the request
     before: "Observation | None" = None  # what was seen in the event loop before this one
     routes: tuple[str, ...] = ()  # the paths of its routes at the end, if it has a list of these
@@ -156,13 +166,29 @@ class Observation:
                 now = began or MOMENTS.get((each.kind, each.type), now)
         return now
 
-    def settle(self, how: str, *, stopping: bool) -> None:
-        """Note that no other answer comes; `stopping` says whether shutdown is to be answered."""
-        if not self.startup.how:
-            on_scope = how in ("raised", "returned") and not self.received
-            self.startup = Answer(how, "scope" if on_scope else "startup")
-        elif self.startup.how == "complete" and not self.shutdown.how:
-            self.shutdown = Answer(how, "shutdown" if stopping else "serving")
+    def answers(self, phase: str, how: str) -> None:
+        """Note that startup or shutdown was answered, as complete or as failed."""
+        when = PHASES[self.course.state]
+        kind = self.course.happens(f"lifespan.{phase}.{how}")
+        self._keep(phase, Answer(how, when, kind))
+
+    def settle(self, how: str) -> None:
+        """Note that no other answer comes: the call has ended, or its time is over."""
+        when = PHASES.get(self.course.state)
+        if when is None:  # the last answer was given
+            return
+        phase = "startup" if when == "startup" else "shutdown"
+        known = self.startup if phase == "startup" else self.shutdown
+        if known.how:  # its time was over before its call ended
+            return
+        kind = self.course.happens(how)
+        self._keep(phase, Answer(how, when, kind))
+
+    def _keep(self, phase: str, answer: Answer) -> None:
+        if phase == "startup":
+            self.startup = answer
+        else:
+            self.shutdown = answer
 
     @property
     def entries(self) -> tuple[Entry, ...]:

@@ -1,31 +1,16 @@
 """How an application went in one case, as facts: how it started, how it stopped, how it ended."""
 
-from collections.abc import Mapping
-
 from lifespec.conformance.app.answers import REFUSED
-from lifespec.conformance.app.observation import LONG, Answer, Observation
+from lifespec.conformance.app.observation import LONG, NO_ANSWER, Answer, Observation
+from lifespec.diagnosis.course import FAILED
 from lifespec.diagnosis.fact import Fact, fact
 
 ANSWERS = ("complete", "failed")
-RETURNED_EARLY = Answer("returned", "serving")
+RETURNED_EARLY = Answer("returned", "serving", "returned-early")
 ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
-# kinds of facts: why it does not start or stop.  One that is not here was late.
-_WHY: Mapping[Answer, str] = {
-    Answer("failed", "startup"): "failure",
-    Answer("failed", "serving"): "failed-early",
-    Answer("failed", "shutdown"): "failure",
-    Answer("raised", "startup"): "raised-late",
-    Answer("raised", "serving"): "raised-early",
-    Answer("raised", "shutdown"): "raised-at-shutdown",
-    Answer("returned", "startup"): "returned-late",
-    Answer("returned", "shutdown"): "returned-at-shutdown",
-    Answer("refused", "startup"): "refused",
-    Answer("refused", "shutdown"): "refused",
-    Answer("exited", "startup"): "exited-at-startup",
-    Answer("exited", "serving"): "exited-early",
-    Answer("exited", "shutdown"): "exited-at-shutdown",
-}
+# kinds of ends that have a sentence for themselves, whether the call was to start or to stop
+WHOLE = ("raised-on-scope", "returned-on-scope", "returned-early")
 
 
 def answers(seen: Observation) -> tuple[Answer, Answer]:
@@ -33,7 +18,7 @@ def answers(seen: Observation) -> tuple[Answer, Answer]:
     caught = any(error.of(REFUSED) for error in seen.errors)
     if seen.refused and (caught or seen.startup.how in ENDED):
         if seen.startup.how in (*ENDED, "failed"):
-            return Answer("refused", "startup"), Answer()
+            return Answer("refused", "startup"), NO_ANSWER
         if seen.shutdown.how != "complete":
             return seen.startup, Answer("refused", "shutdown")
     return seen.startup, seen.shutdown
@@ -68,13 +53,10 @@ def answer(seen: Observation, phase: str, limit: float) -> Fact:
     given = startup if phase == "startup" else shutdown
     if given.how == "complete":
         return _yes(seen, phase)
-    if given.when == "scope":
-        if given.how == "raised":
-            return fact("raised-on-scope", error=_error(seen))
-        return Fact("returned-on-scope")
-    if given == RETURNED_EARLY:
-        return Fact("returned-early")
-    return fact("no", why=_why(seen, given, limit))
+    why = _why(seen, given, limit)
+    if given.kind in WHOLE:
+        return why
+    return fact("no", why=why)
 
 
 def ending(seen: Observation) -> Fact:
@@ -97,22 +79,23 @@ def _yes(seen: Observation, phase: str) -> Fact:
 
 
 def _why(seen: Observation, given: Answer, limit: float) -> Fact:
-    kind = _WHY.get(given)
-    if kind is None:
-        return _overdue(seen, limit)
-    if kind == "failure":
+    if given.kind in FAILED:
         return _failure(seen)
     parts: dict[str, Fact | str | None] = {}  # none if it returned
     match given.how:
+        case "" | "silent" | "hung":
+            return _overdue(seen, limit)
+        case "cancelled":  # by its case
+            return Fact("it-was-cancelled")
+        case "refused":
+            return fact("refused", refusal=seen.refused)
         case "failed":
             parts = {"failure": _failure(seen)}
         case "raised":
             parts = {"error": _error(seen)}
         case "exited":
             parts = {"exit": seen.exited or _error(seen)}
-        case "refused":
-            parts = {"refusal": seen.refused}
-    return Fact(kind, parts)
+    return Fact(given.kind, parts)
 
 
 def _error(seen: Observation) -> Fact:

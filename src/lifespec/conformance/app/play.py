@@ -73,7 +73,7 @@ class Call(Answers):
     Once the call was cancelled, or the time for an answer is over, no answer counts.
     """
 
-    idle = late = cancelled = acted = over = got_shutdown = False
+    idle = late = cancelled = acted = over = False
     deadline = 0.0
     requests = 0
     coroutine: Any = None
@@ -165,6 +165,7 @@ class Call(Answers):
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
         self.handlers = leftovers.handlers()  # in its event loop: trio has one for SIGINT
+        self.seen.course.happens("called")
         self.note("called", self.scope["type"], **self.as_data())
         self.cancel_task = self.loop.start(self.called)
         return True
@@ -217,8 +218,10 @@ class Call(Answers):
                 seen.activity = "idle"
             if word == "reaction":
                 seen.reaction = "silent"
+        if seen.shutdown_sent:  # it may be on its way
+            seen.course.happens("shutdown")
         if seen.shutdown_sent or not seen.startup.how:
-            seen.settle("silent" if silent else "hung", stopping=True)
+            seen.settle("silent" if silent else "hung")
 
     def _where(self) -> None:
         """Keep what the application waits for, and where.
@@ -317,7 +320,9 @@ class Call(Answers):
             await self.changed.wait()
         event = self.inbox.pop(0)
         self.idle = self.acted = False
-        self.got_shutdown = self.got_shutdown or event["type"] == SHUTDOWN
+        self.seen.course.happens("received")
+        if event["type"] == SHUTDOWN:
+            self.seen.course.happens("shutdown")
         self.note("received", event["type"])
         if event["type"] in validate.EVENTS:
             self.state = validate.TRANSITIONS[self.state][event["type"]].to
@@ -352,7 +357,7 @@ class Call(Answers):
         if error is not None:
             self.raised(error)
         if not self.is_late():
-            seen.settle(how, stopping=self.got_shutdown)
+            seen.settle(how)
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":

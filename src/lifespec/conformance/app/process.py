@@ -288,7 +288,9 @@ class _Process:
             started = "serving" if seen.startup.how else "startup"
             seen.awaited = "shutdown" if seen.shutdown_sent else started
         seen.ended_when_cancelled = bool(seen.ended) or not seen.of("cancelled")
-        seen.settle(answer, stopping=seen.shutdown_sent)
+        if seen.shutdown_sent:  # it may have been received
+            seen.course.happens("shutdown")
+        seen.settle(answer)
 
     def end(self) -> None:
         """End the process and what it has started."""

@@ -44,7 +44,7 @@ MOST = 3  # lines of a stack, lifespans that never ran
 FAILS, TOO_MANY = 400, 429  # statuses of HTTP: from here on a request fails; no fault of a start
 
 
-class Course:
+class Summary:
     """How an application went in the cases that tell it.
 
     `first` is the case that starts and stops, `serving` the one that has a request meanwhile, and
