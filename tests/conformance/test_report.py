@@ -116,10 +116,10 @@ def test_kept_broken_open_and_not_judged_are_counted_apart() -> None:
     broken = found(Verdict.FAIL, "shutdown-sent")
     many = of_server(*kept, OWN, broken, unseen("misled", "same-loop"))
     assert "5 rules: 1 broken, 2 kept, 1 open, 1 not judged" in str(many)
-    assert "open    crash-logged:  It sent nothing. (one)" in str(many)
+    assert "open    crash-logged: It sent nothing. (one)" in str(many)
     assert many.verdicts()["crash-logged"] == "info"
     app = report(*kept, found(Verdict.INFO, "scope-type"), unseen("no-failure", "message-is-text"))
-    assert "rules   2 kept; 1 open\nopen    scope-type:  It sent nothing. (one)\n" in str(app)
+    assert "rules   2 kept; 1 open\nopen    scope-type: It sent nothing. (one)\n" in str(app)
 
 
 @pytest.mark.parametrize(

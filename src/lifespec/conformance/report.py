@@ -290,7 +290,7 @@ class _Page:
             if reasons:
                 yield ""
                 yield from self.grid(reasons)
-        if self.verbose or (report.role == "server" and judged):
+        if self.verbose:
             yield ""
             yield from self.table()
 
@@ -312,8 +312,9 @@ class _Page:
         if report.role == "application":
             for why in _not_judged(report):
                 yield "rules", say(why)
-        for group in _open(report.findings):
-            yield "open", self.open(group)
+        sentences_of_open = self.open_in_full() if self.verbose else self.open_shortly()
+        for sentence in sentences_of_open:
+            yield "open", sentence
         names = tuple(report.problems)
         if names and report.strict:
             yield "problems", say(fact("strict-fails", names=names))
@@ -322,14 +323,32 @@ class _Page:
         if self.verbose and report.pace:
             yield "cases", say(report.pace)
 
-    def open(self, group: Sequence[Finding]) -> str:
-        """Return what was seen of a rule that is open, and when: what happens in the first case."""
-        first = group[0]
+    def open_in_full(self) -> Iterator[str]:
+        """Yield what was seen of each rule that is open, and what happens in its first case."""
         says = {case.name: case.says for case in load()}
-        # a measuring program has cases of its own, which say nothing
-        when = self.words.translate(says.get(first.case, ""))
-        cases = tuple(_case_names(group))
-        return self.say("open", rule=first.rule, when=when, what=first.observed, cases=cases)
+        for group in _open(self.report.findings):
+            first = group[0]
+            # a measuring program has cases of its own, which say nothing
+            when = self.words.translate(says.get(first.case, ""))
+            parts = {
+                "rule": first.rule,
+                "when": when,
+                "what": first.observed,
+                "cases": tuple(_case_names(group)),
+            }
+            yield self.say("open", **parts)
+
+    def open_shortly(self) -> Iterator[str]:
+        """Yield what was seen of rules that are open, rules of which the same was seen together."""
+        by_sight: dict[Fact, list[Finding]] = {}
+        for group in _open(self.report.findings):
+            by_sight.setdefault(group[0].observed, []).extend(group)
+        for observed, findings in by_sight.items():
+            names = tuple(dict.fromkeys(finding.rule for finding in findings))
+            case, *others = _case_names(findings)
+            if others:
+                case = self.say("first-of", name=case, count=len(others))
+            yield self.say("open-shortly", rules=names, what=observed, cases=case)
 
     def blocks(self) -> Iterator[Sequence[Finding]]:
         """Yield the findings that are told in full, equal ones of several cases together."""
