@@ -368,6 +368,15 @@ def test_failures_of_workers_are_counted_and_told_seldom(state: Command, said: l
     assert [each.parts.get("count", 1) for each in said] == [1, 2, 4]
 
 
+def test_a_startup_that_goes_on_is_said_where_it_stays(state: Command, said: list[Fact]) -> None:
+    process = process_of(state, 1, CALLED)
+    places = [1, 2, 3, 4, 4, 4, 4, 4, 4, 1]
+    for second, place in enumerate(places):
+        state.looked += 1.0
+        state.say(process, Cause("startup", place, fact("watch-startup", seconds=second)))
+    assert [each.parts["seconds"] for each in said] == [0, 6]
+
+
 def test_time_in_which_it_was_stopped_does_not_count(state: Command) -> None:
     began = time.time() - 100
     state.looked = began + 1

@@ -30,6 +30,7 @@ LONG = 1.0  # seconds of a part of the shutdown that are worth a word
 GRACE = 0.5  # seconds in which a server may act on a signal
 SUSPENDED = 1.0  # seconds without a look from which on this process was stopped meanwhile
 KEYS = {"SIGINT": "Ctrl-C", "SIGQUIT": "Ctrl-\\"}  # of a terminal
+PHASES = ("startup", "shutdown", "requests")  # kinds of causes that say where something is
 CUT_OFF = ("clean-up-cut-off", "left-out")  # what a second signal may have done
 NAMED = 5  # processes that are named
 
@@ -63,6 +64,7 @@ class Command:
         self.processes: dict[int, Process] = {}
         self.gone: dict[int, float] = {}  # when each was seen to have ended
         self.told: dict[object, object] = {}
+        self.since: dict[object, tuple[object, float]] = {}  # what a phase waits for, from when on
         self.failures: dict[object, list[int]] = {}
         self.signals: list[Signal] = []  # that tell it to end
         self.failed: set[object] = set()  # of lifespec itself
@@ -125,10 +127,21 @@ class Command:
             if ended >= 0 or ended == -last.number:
                 cause = cause._replace(fact=fact("watch-second", signal=last.name, what=cause.fact))
         key = process.pid, cause.kind
+        if cause.kind in PHASES and not self._stays(key, cause):
+            return
         if key not in self.told or self.told[key] != cause.same:
             self.told[key] = cause.same
             several = sum(each.has_server for each in self.processes.values()) > 1
             self.tell(cause.fact, cause.rows, cause.advice, process.pid if several else 0)
+
+    def _stays(self, key: object, cause: Cause) -> bool:
+        """Tell whether a phase waits for the first thing that is said of it, or for long.
+
+        A startup with much to do is somewhere else at each look: each place would be told.
+        """
+        if key not in self.since or self.since[key][0] != cause.same:
+            self.since[key] = cause.same, self.looked
+        return key not in self.told or self.lasted(self.since[key][1]) >= self.after
 
     def _say_once(self, key: object, what: Fact) -> None:
         """Say something of the command as a whole."""
