@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 
 from lifespec import cli, commands, conformance
 from lifespec.arguments import COPIES
+from lifespec.catalog import columns
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.report import Report
 from lifespec.diagnosis.fact import Fact, fact
@@ -24,6 +26,7 @@ from lifespec.diagnosis.fact import Fact, fact
 SRC = Path(cli.__file__).parent
 SELF_CONTAINED = "This file is self-contained: copy it"
 LONGEST = 80
+HAN = re.compile("[一-鿿]")
 FOUND = Finding(Verdict.WARN, "events-known", "start-and-stop", fact("text", text="It is so."))
 
 
@@ -79,41 +82,81 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 # ---- usage and the process ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        *([*command, "--help"] for command in ([], ["check"], ["copy"], ["explain"], ["cases"])),
-        *(["check", subject, "--help"] for subject in ("app", "middleware", "server")),
-    ],
+COMMANDS = [
+    [],
+    *([command] for command in ("check", "watch", "copy", "explain", "cases")),
+    *(["check", subject] for subject in ("app", "middleware", "server")),
+]
+NAMES = re.compile(
+    r"`[^`]*`|'[^']*'|--[a-z-]+|\{[a-z,]+\}|[\w.]+[:/][\w.]+|[a-z_]+_[a-z_]+|\b[A-Z]+\b"
 )
-def test_help_fits_a_terminal(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+KNOWN = (  # of commands, files and standards
+    "lifespec lifespan locale check app middleware server watch explain cases copy uvicorn JUnit"
+    " application validate messages startup-sent asgi amgi pagi trio server.py Python Lifespan"
+)
+
+
+def english(text: str) -> set[str]:
+    """Return the words of a Chinese text that are English, and no names."""
+    return {*re.findall(r"[A-Za-z][A-Za-z_.-]{2,}", NAMES.sub("", text))} - {*KNOWN.split()}
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("language", ["en", "zh_CN.UTF-8"])
+def test_help_fits_a_terminal_in_the_language_of_its_reader(
+    arguments: list[str],
+    language: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.setenv("LC_ALL", language)
     monkeypatch.setenv("COLUMNS", str(LONGEST))
-    assert ended(*arguments) == 0
+    assert ended(*arguments, "--help") == 0
     out, err = capfd.readouterr()
-    assert max(map(len, out.splitlines())) <= LONGEST
+    assert max(map(columns, out.splitlines())) <= LONGEST
     assert err == ""
-    assert "copy" not in arguments or all(f"{name}:" in out for name in COPIES)
+    assert "copy" not in arguments or all(name in out for name in COPIES)
     assert len(out.splitlines()) < 24 or arguments[:1] == ["check"]
+    if language != "en":
+        assert english(out) == set()
 
 
-@pytest.mark.parametrize(
-    ("line", "error"),
-    [
-        ("check app x --timeout no", "argument --timeout: invalid seconds value: 'no'"),
-        ("check app x --timeout 0", "argument --timeout: invalid seconds value: '0'"),
-        ("check app x --timeout nan", "argument --timeout: invalid seconds value: 'nan'"),
-        ("check app x --at-once 0", "argument --at-once: invalid count value: '0'"),
-        ("check app x --nothing", "unrecognized arguments: --nothing"),
-    ],
-)
-def test_bad_usage_is_refused_by_argparse(
-    line: str, error: str, capfd: pytest.CaptureFixture[str]
+WRONG = [
+    ("check app x --timeout no", "argument --timeout: 'no' is no number of seconds"),
+    ("check app x --timeout 0", "argument --timeout: '0' is no number of seconds"),
+    ("check app x --timeout nan", "argument --timeout: 'nan' is no number of seconds"),
+    ("check app x --at-once 0", "argument --at-once: '0' is no whole number above 0"),
+    ("check app x --at-once x", "argument --at-once: 'x' is no whole number above 0"),
+    ("check app x --at-once", "argument --at-once: expected one argument"),
+    ("check app x --nothing", "unrecognized arguments: --nothing"),
+    ("check app x --strict=1", "argument --strict: ignored explicit argument '1'"),
+    ("check app x --s", "ambiguous option: --s could match --spec, --strict"),
+    ("check app x --language fr", "argument --language: invalid choice: 'fr'"),
+    ("check server", "the following arguments are required: COMMAND"),
+    ("check", "the following arguments are required: SUBJECT"),
+    ("chek", "argument COMMAND: invalid choice: 'chek'"),
+    ("copy --to", "argument --to: expected one argument"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), WRONG)
+def test_a_wrong_call_is_one_line_that_says_where_to_look(
+    line: str, sentence: str, refusal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert ended(*line.split()) == 2
-    assert capfd.readouterr().err.endswith(f": error: {error}\n")
+    """Also what argparse says itself, on each Python, in the language of the reader."""
+    says = refusal(*line.split())
+    assert says.startswith(sentence)
+    assert says.endswith(" --help`")
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    says = refusal(*line.split())
+    assert HAN.search(says)
+    assert english(says) == set()
+
+
+def test_a_wrong_call_has_the_language_that_it_asks_for(refusal: Callable[..., str]) -> None:
+    for option in "--language zh", "--language=zh":
+        assert HAN.search(refusal(*f"cases {option} --role no".split()))
+    assert not HAN.search(refusal(*"check", "server", "--timeout", "0", "--", "--language", "zh"))
 
 
 @pytest.mark.parametrize(

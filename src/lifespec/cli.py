@@ -4,42 +4,122 @@ An interpreter for the application is begun first, and each command imports what
 """
 
 import argparse
+import os
+import re
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, NoReturn
 
+from lifespec.catalog import FOLDERS, Translate, _, language, translator, wrapped
 from lifespec.conformance.processes import FORKS, leaving_none
 
 SUBJECTS = {
-    "app": "check an application",
-    "middleware": "check middleware",
-    "server": "check a server",
+    "app": _("check an application"),
+    "middleware": _("check middleware"),
+    "server": _("check a server"),
 }
 COMMANDS = {
-    "watch": "start a server's command, and say what its startup or shutdown waits for",
-    "explain": "show a rule, its sources and the usual cause if it is broken",
-    "cases": "list the cases of the conformance suite",
-    "copy": "print a self-contained file for your own project",
+    "watch": _("start a server's command, and say what its startup or shutdown waits for"),
+    "explain": _("show a rule, its sources and the usual cause if it is broken"),
+    "cases": _("list the cases of the conformance suite"),
+    "copy": _("print a self-contained file for your own project"),
 }
-STATUS = (
-    "exit status: 0 every MUST was kept (with --strict, every SHOULD, and an application has no"
-    " problem beside the rules), and an application stops"
-    " or has no lifespan (1 with --strict); 1 a MUST was broken, or an application is served"
-    " without its startup or does not stop; 2 an application does not start, or nothing could be"
-    " checked; 128 plus the number of a signal that interrupted the check"
+USAGE = {
+    "app": "(TARGET | -- COMMAND)",
+    "middleware": "TARGET",
+    "server": "-- COMMAND",
+    "watch": "(-- COMMAND | --pid PID)",
+    "explain": "RULE",
+    "cases": "",
+    "copy": "FILE [FILE ...]",
+}
+INTERRUPTED = "128+n", _("signal n interrupted the check")
+STATUSES = {
+    "app": (
+        ("0", _("every MUST was kept, and the application stops or has no lifespan")),
+        (
+            "1",
+            _(
+                "a MUST was broken, or the application is served without its startup, or it does"
+                " not stop; with --strict, also if a SHOULD was missed, if there is a problem"
+                " beside the rules, or if there is no lifespan"
+            ),
+        ),
+        ("2", _("the application does not start, or nothing could be checked")),
+        INTERRUPTED,
+    ),
+    "server": (
+        ("0", _("every MUST was kept")),
+        ("1", _("a MUST was broken; with --strict, also if a SHOULD was missed")),
+        ("2", _("nothing could be checked, or a MUST could not be judged")),
+        INTERRUPTED,
+    ),
+}
+STATUSES["middleware"] = STATUSES["app"]
+ARGPARSE = (  # what it says itself, on any Python from 3.11 on, for the catalogs
+    _("usage: "),
+    _("%(heading)s:"),
+    _("positional arguments"),
+    _("options"),
+    _("show this help message and exit"),
+    _("argument %(argument_name)s: %(message)s"),
+    _("the following arguments are required: %s"),
+    _("unrecognized arguments: %s"),
+    _("expected one argument"),
+    _("expected at least one argument"),
+    _("ignored explicit argument %r"),
+    _("ambiguous option: %(option)s could match %(matches)s"),
+    _("invalid choice: %(value)r (choose from %(choices)s)"),
+    _("invalid choice: %(value)r, maybe you meant %(closest)r? (choose from %(choices)s)"),
 )
+_CELL = re.compile(r"  \S+ +")  # the first column of a table
+_HEADING = re.compile(r"(?m)(?<=[\u4e00-\u9fff]):$")  # Python 3.11 translates all but the colon
+
+
+class _Formatter(argparse.HelpFormatter):
+    """It cuts lines by their columns, of which a Chinese character takes two."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return [*wrapped(text, width)]
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines: list[str] = []
+        for paragraph in text.split("\n"):
+            cell = _CELL.match(paragraph)
+            lines += wrapped(paragraph, width, " " * len(cell[0]) if cell else indent)
+        return "\n".join(lines)
+
+    def format_help(self) -> str:
+        return _HEADING.sub("：", super().format_help())
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that gets its arguments once it is used."""
+    """A parser in the reader's language that gets its arguments once it is used."""
 
     fill: Callable[[argparse.ArgumentParser], object] = staticmethod(lambda _: None)
+    say: Translate = staticmethod(lambda english: english)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the arguments, and parse."""
         self.fill(self)
         return super().parse_known_args(args, namespace)
+
+    def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
+        """Add an argument, with its help in the reader's language."""
+        if "help" in options:
+            options["help"] = self.say(options["help"])
+        return super().add_argument(*names, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Say in one line what is wrong and where to look, as all other refusals are said."""
+        says = self.say(_("{message}; see `{command} --help`"))
+        self.exit(2, f"lifespec: {says.format(message=message, command=self.prog)}\n")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        encoding = getattr(file, "encoding", None) or "utf-8"
+        printable = message.encode(encoding, "backslashreplace").decode(encoding)
+        super()._print_message(printable, file)
 
 
 class _Version(argparse.Action):
@@ -51,34 +131,91 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(say: Translate) -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="lifespec", description="Check, explain and implement the ASGI lifespan protocol."
+        prog="lifespec",
+        usage="%(prog)s [--version] COMMAND ...",
+        description=say(_("Check, explain and implement the ASGI lifespan protocol.")),
+        formatter_class=_Formatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version")
+    parser.say = say
+    parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version"))
     parser.set_defaults(run="help", parser=parser, language=None)
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    says = "check an application, middleware or a server"
-    check = commands.add_parser("check", help=says, description=says.capitalize(), epilog=STATUS)
-    subjects = check.add_subparsers(metavar="SUBJECT", title="subjects", required=True)
+    commands = parser.add_subparsers(prog="lifespec", metavar="COMMAND", title=say(_("commands")))
+    says = say(_("check an application, middleware or a server"))
+    check = commands.add_parser(
+        "check", help=says, description=_sentence(says, say), formatter_class=_Formatter
+    )
+    check.say = say
+    check.usage = "%(prog)s SUBJECT ..."
+    subjects = check.add_subparsers(
+        prog="lifespec check", metavar="SUBJECT", title=say(_("subjects")), required=True
+    )
     for name, says in SUBJECTS.items():
-        _add(subjects, name, says, STATUS, run="check", subject=name)
+        _add(subjects, say, name, says, run="check", subject=name)
     for name, says in COMMANDS.items():
-        _add(commands, name, says, run=name)
+        _add(commands, say, name, says, run=name)
     return parser
 
 
-def _add(group: Any, name: str, says: str, epilog: str | None = None, **defaults: str) -> None:
+def _add(group: Any, say: Translate, name: str, says: str, **defaults: str) -> None:
     """Add a command to a group; `arguments` has its arguments."""
 
     def fill(parser: argparse.ArgumentParser) -> None:
         from lifespec.arguments import ARGUMENTS  # noqa: PLC0415  --help needs none of it
 
-        ARGUMENTS[name](parser)
+        ARGUMENTS[name](parser, say)
 
-    command = group.add_parser(name, help=says, description=f"{says.capitalize()}.", epilog=epilog)
+    options = say(_("[options]"))
+    command = group.add_parser(
+        name,
+        help=say(says),
+        usage=f"%(prog)s {options} {USAGE[name]}".rstrip(),
+        description=_sentence(say(says), say),
+        epilog=_statuses(name, say),
+        formatter_class=_Formatter,
+    )
     command.set_defaults(**defaults)
-    command.fill = fill
+    command.fill, command.say = fill, say
+
+
+def _sentence(says: str, say: Translate) -> str:
+    """Return what a command does as a sentence."""
+    end = say(_("."))
+    return f"{says[:1].upper()}{says[1:]}{end}"
+
+
+def _statuses(name: str, say: Translate) -> str | None:
+    """Return the table of exit statuses of a check."""
+    if name not in STATUSES:
+        return None
+    rows = [f"  {status:5}  {say(says)}" for status, says in STATUSES[name]]
+    return "\n".join([say(_("exit status:")), *rows])
+
+
+@contextmanager
+def _speaking(say: Translate) -> Iterator[None]:
+    """Let argparse say what it says itself in the reader's language.
+
+    Python has no catalog of it, and argparse no other place for one.
+    """
+    own = argparse._  # type: ignore[attr-defined]
+    argparse._ = say  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        argparse._ = own  # type: ignore[attr-defined]
+
+
+def _language(words: Sequence[str]) -> str:
+    """Return the language that is asked for, which the help and refusals have, too."""
+    own = words[: words.index("--")] if "--" in words else words
+    for option, value in zip(own, [*own[1:], ""], strict=True):
+        name, _equals, joined = option.partition("=")
+        chosen = joined or value
+        if name == "--language" and chosen in FOLDERS:
+            return chosen
+    return language(os.environ)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,12 +223,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if argv is None else argv)]
     checks = words[:1] == ["check"] and FORKS
     begin = words[1:2] in (["app"], ["middleware"]) and not {"--", "--list"} & {*words}
-    with leaving_none(begin=begin) if checks else nullcontext():
-        parser = _parser()
+    say = translator(_language(words))
+    with leaving_none(begin=begin) if checks else nullcontext(), _speaking(say):
+        parser = _parser(say)
         parsed, unknown = parser.parse_known_args(words)
         parsed.dashes, parsed.unknown = "--" in words, unknown
         if unknown and not _is_command(parsed):
-            parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+            parser.error(say("unrecognized arguments: %s") % " ".join(unknown))
         from lifespec.commands import run  # noqa: PLC0415  once the interpreter has begun
 
         return run(parsed)
