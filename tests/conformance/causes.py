@@ -1076,6 +1076,14 @@ async def life(app):
 +    await asyncio.sleep(0.01)
     yield
 
+## advise-forever, exit 2
+> it sleeps for ever in `life`, shop.py:14
+async def life(app):
+-    await anyio.sleep_forever()
++    task = asyncio.create_task(anyio.sleep_forever())
+    yield
++    task.cancel()
+
 ## advise-again, exit 2
 > it waits at the same line, again and again in `poll`, shop.py:14
 async def poll():

@@ -29,8 +29,9 @@ BLOCK = {
 HANG = {
     *BLOCK, "it hangs on trio", "it waits after its last answer",
     "advise-again", "advise-clean-up", "advise-connection", "advise-due", "advise-event",
-    "advise-future", "advise-item", "advise-lock", "advise-process", "advise-queue", "advise-room",
-    "advise-silent", "advise-sleep", "advise-startup", "advise-thread",
+    "advise-forever", "advise-future", "advise-item", "advise-lock", "advise-process",
+    "advise-queue", "advise-room", "advise-silent", "advise-sleep", "advise-startup",
+    "advise-thread",
 }  # fmt: skip
 ENGLISH = "does not", "within", " while ", "kept", "status "
 ALONE = ["start-and-stop"]
@@ -177,6 +178,8 @@ UNTRIED = {  # advice that no change of the program follows
     "advise-limit-uvicorn": "an option of the server's command",
     "advise-limit-granian": "an option of the server's command",
     "advise-limit-gunicorn": "the same",
+    "advise-limit-gunicorn-timeout": "the same",
+    "advise-limit-gunicorn-worker": "the same",
     "advise-limit-hypercorn": "the same",
     "advise-limit-hypercorn-never": "the same",
     "see-hang": "a page, no advice",

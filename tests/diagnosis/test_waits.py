@@ -97,6 +97,10 @@ async def sleep() -> None:
 
 
 async def sleep_of_anyio() -> None:
+    await anyio.sleep(100)
+
+
+async def sleep_without_end() -> None:
     await anyio.sleep_forever()
 
 
@@ -151,6 +155,7 @@ async def of_a_library() -> None:
         (queue, "queue"),
         (sleep, "sleep"),
         (sleep_of_anyio, "sleep"),
+        (sleep_without_end, "forever"),
         (future, "future"),
         (task, "task"),
         (task_of_the_author, "sleep"),

@@ -411,6 +411,7 @@ def test_a_handler_of_the_authors_takes_a_signal(state: Command, said: list[Fact
 OPEN = NOTHING._replace(requests=[seen.Request("GET", "/", 3, [HERE])], open=1)
 MAIL = NOTHING._replace(requests=[seen.Request("GET", "/", 3, [HERE], background=True)], open=1)
 INT, QUIT, TERM = signal.SIGINT, signal.SIGQUIT, signal.SIGTERM
+HOSTED, GOT = seen.Hosted(9.0, "gunicorn"), seen.Signalled(35.0, "uvicorn", TERM)
 
 
 @pytest.mark.parametrize(
@@ -423,14 +424,14 @@ INT, QUIT, TERM = signal.SIGINT, signal.SIGQUIT, signal.SIGTERM
         ),
         ([CALLED], [TERM], "Uvicorn looks at SIGTERM only when startup has ended: Ctrl-\\ ends it"),
         ([seen.Called(10.0, "gunicorn")], [INT], "when startup has ended: `kill -KILL"),
-        ([seen.Called(10.0, "daphne")], [INT], ""),
-        ([CALLED, STARTED, SHUTDOWN], [INT], ""),
+        ([seen.Called(10.0, "daphne")], [INT], "and the command goes on: "),
+        ([CALLED, STARTED, SHUTDOWN], [INT], "and the command goes on: "),
         (
             [CALLED, STARTED, SHUTDOWN, NOTHING],
             [INT, INT],
             "looks at Ctrl-C only when clean-up has ended: ",
         ),
-        ([CALLED, STARTED, STOP, OPEN], [INT, INT], ""),  # that cancels them
+        ([CALLED, STARTED, STOP, OPEN], [INT, INT], "goes on: "),  # that was to cancel them
         ([CALLED, STARTED, STOP, OPEN], [TERM, TERM], "while requests are open: Ctrl-C once more"),
         ([CALLED, STARTED, STOP, MAIL], [TERM, TERM], "while background tasks of responses run: "),
         (
@@ -443,19 +444,25 @@ INT, QUIT, TERM = signal.SIGINT, signal.SIGQUIT, signal.SIGTERM
             [INT],
             "Ctrl-C has no effect while the event loop is blocked in `f`, ",
         ),
-        ([CALLED, STARTED, STOP, NOTHING], [TERM, TERM], ""),  # it is not seen to wait
-        ([STARTED], [INT], ""),
+        ([CALLED, STARTED, STOP, NOTHING], [TERM, TERM], "s ago, and the command goes on: `kill"),
+        ([seen.Began(10.0, "3.11")], [INT], "goes on; no lifespan was seen in it: `kill -KILL 1 "),
+        ([STARTED], [INT], "Ctrl-C came 6 s ago, and the command goes on: "),
+        ([HOSTED, CALLED], [INT], "when startup has ended: `kill -KILL 1 "),
+        ([CALLED, GOT], [], "looks at SIGTERM only when startup has ended: `kill -QUIT "),
+        ([CALLED, STARTED, GOT], [], ""),
+        ([seen.Called(10.0, "daphne"), GOT], [], ""),
     ],
 )
 def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
     lines: list[Any], numbers: list[int], says: str, state: Command, said: list[Fact]
 ) -> None:
     process_of(state, os.getpid(), *lines)
-    state.looked = 41.0
+    state.looked, state.said = 41.0, 30.0
     state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
     for count, number in enumerate(numbers):
         state.signals.append(Signal(number, 35.0 + count, to_all=number != TERM))
     state._say_signals()
+    state._say_signals()  # once
     told = [Words().say(each) for each in said if each.kind == "way-out"]
     assert len(told) == (1 if says else 0)
     assert not says or says in told[0]
@@ -604,7 +611,7 @@ def test_the_end_names_nothing_that_was_not_seen(state: Command, said: list[Fact
 def test_what_ends_a_server_is_what_the_record_says() -> None:
     """On the oldest Python with one worker; on a newer one where that differs."""
     record = json.loads((ROOT / "docs/matrix/signals.json").read_text("utf-8"))
-    names = {"gunicorn, asgi": "gunicorn"} | {name: name for name in ends.ENDED_BY}
+    names = {name: name for name in ends.ENDED_BY} | {"gunicorn, asgi": "gunicorn"}
     compared = set()
     for row in record["subjects"]:
         python = row["python"].split()[1].rpartition(".")[0]

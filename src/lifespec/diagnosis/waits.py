@@ -53,8 +53,13 @@ _PRIMITIVES: dict[str, dict[str, tuple[str, ...]]] = {
     "queue": {"asyncio.queues": ("Queue.join",)},
     "sleep": {
         "asyncio.tasks": ("sleep",),
-        "anyio._core._eventloop": ("sleep", "sleep_forever", "sleep_until"),
-        "trio._timeouts": ("sleep", "sleep_forever", "sleep_until"),
+        "anyio._core._eventloop": ("sleep", "sleep_until"),
+        "trio._timeouts": ("sleep", "sleep_until"),
+    },
+    # the others are made of it: that counts which was called first
+    "forever": {
+        "anyio._core._eventloop": ("sleep_forever",),
+        "trio._timeouts": ("sleep_forever",),
     },
     "task": {
         "asyncio.tasks": ("wait",),

@@ -4,7 +4,7 @@ import math
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from lifespec.diagnosis import guard
 from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, STARTUP_COMPLETE
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.ends import ends
-from lifespec.watch.group import catches, is_alive, parent_of, program_of
+from lifespec.watch.group import below, catches, is_alive, parent_of, program_of
 from lifespec.watch.waiting import (
     BLOCKED,
     Cause,
@@ -24,7 +24,7 @@ from lifespec.watch.waiting import (
     own_failure,
     server_of,
 )
-from lifespec.watch.watched import Process
+from lifespec.watch.watched import STARTS, Process
 
 LONG = 1.0  # seconds of a part of the shutdown that are worth a word
 GRACE = 0.5  # seconds in which a server may act on a signal
@@ -68,7 +68,7 @@ class Command:
         self.failures: dict[object, list[int]] = {}
         self.signals: list[Signal] = []  # that tell it to end
         self.failed: set[object] = set()  # of lifespec itself
-        self.looked = time.time()
+        self.looked = self.said = time.time()  # when the last look was, and the last word
         self.suspensions: list[tuple[float, float]] = []  # when this process was stopped, how long
 
     def look(self) -> None:
@@ -87,16 +87,20 @@ class Command:
 
     def _read(self) -> None:
         for path in self.folder.glob("*.seen"):
-            self.processes.setdefault(int(path.stem), Process(path))
+            pid = int(path.stem)
+            if pid not in self.processes:
+                self.processes[pid] = Process(path)
         for process in self.alive():
-            process.told_to_end = self.signals[0].time if self.signals else None
+            if self.signals:
+                process.told_to_end = self.signals[0].time
             is_gone = not is_alive(process.pid)  # asked first: what it has written is whole then
             process.read()
-            found = causes(process, self.lasted, self.after)
             if is_gone:
                 self.gone[process.pid] = self.looked
                 process.ends()
                 found = events(process)
+            else:
+                found = causes(process, self.lasted, self.after)
             for cause in found:
                 self.say(process, cause)
 
@@ -106,7 +110,11 @@ class Command:
 
     def lasted(self, began: float) -> float:
         """Return the seconds since a moment, without those in which this process was stopped."""
-        return self.looked - began - sum(each for at, each in self.suspensions if at > began)
+        seconds = self.looked - began
+        for ended, suspended in self.suspensions:
+            if ended > began:
+                seconds -= suspended
+        return seconds
 
     def say(self, process: Process, cause: Cause) -> None:
         """Say a cause, unless it was said."""
@@ -116,23 +124,33 @@ class Command:
                 return
             pids.append(process.pid)
             count = len(pids)
+            if not _is_power_of_two(count):
+                return
             if count > 1:
                 again = fact("watch-failed-again", count=count, **cause.fact.parts)
                 cause = cause._replace(fact=again)
-            if count & (count - 1):  # 1, 2, 4, 8 ...
-                return
-        if cause.kind in CUT_OFF and len(self.signals) > 1:
-            last = self.signals[-1]
-            ended = (self.process and self.process.poll()) or 0  # below 0: the signal that did it
-            if ended >= 0 or ended == -last.number:
-                cause = cause._replace(fact=fact("watch-second", signal=last.name, what=cause.fact))
+        if cause.kind in CUT_OFF and self._ended_by_a_second_signal():
+            again = fact("watch-second", signal=self.signals[-1].name, what=cause.fact)
+            cause = cause._replace(fact=again)
         key = process.pid, cause.kind
         if cause.kind in PHASES and not self._stays(key, cause):
             return
-        if key not in self.told or self.told[key] != cause.same:
-            self.told[key] = cause.same
-            several = sum(each.has_server for each in self.processes.values()) > 1
-            self.tell(cause.fact, cause.rows, cause.advice, process.pid if several else 0)
+        if key in self.told and self.told[key] == cause.same:
+            return
+        self.told[key] = cause.same
+        servers = [each for each in self.processes.values() if each.has_server]
+        self.said = time.time()
+        pid = process.pid if len(servers) > 1 else 0
+        self.tell(cause.fact, cause.rows, cause.advice, pid)
+
+    def _ended_by_a_second_signal(self) -> bool:
+        """Tell whether a second signal may have ended the command, and no other one has."""
+        if len(self.signals) < 2:  # noqa: PLR2004
+            return False
+        status = self.process.poll() if self.process else None
+        if status is None or status >= 0:
+            return True
+        return -status == self.signals[-1].number
 
     def _stays(self, key: object, cause: Cause) -> bool:
         """Tell whether a phase waits for the first thing that is said of it, or for long.
@@ -147,11 +165,15 @@ class Command:
         """Say something of the command as a whole."""
         if key not in self.told:
             self.told[key] = ""
+            self.said = time.time()
             self.tell(what, (), None, 0)
 
     # ---- signals ----
 
     def _say_signals(self) -> None:
+        if not self.signals:
+            for process in self.alive():
+                self._say_signal_of_others(process)
         if not self.process or not self.signals:
             return
         if self.lasted(self.signals[-1].time) >= GRACE:
@@ -161,6 +183,24 @@ class Command:
         is_over = self.process.returncode is not None
         if is_over or self.lasted(self.signals[0].time) > self.after:
             self.say_signal(self.process)
+        if not is_over:
+            self._say_goes_on(self.process.pid)
+
+    def _say_signal_of_others(self, process: Process) -> None:
+        """Say what ends a server that starts, and that somebody else has told to end.
+
+        Its supervisor may have done so, to load it anew, and waits for it.
+        """
+        if process.state not in STARTS or not process.signals:
+            return
+        last = process.signals[-1]
+        key = ends(process.recorded_as, process.python, "startup", ())
+        if not key or self.lasted(last.time) < GRACE:
+            return
+        name = Signal(last.signal, last.time).shown
+        what = fact("way-out-startup", server=server_of(process), signal=name)
+        way = fact("way-worker", command=_kill(key, [process.pid]))
+        self._say_once((process.pid, last), fact("way-out", what=what, way=way))
 
     def _say_way_out(self, process: Process) -> None:
         """Say what ends a server that does not act on the signals so far."""
@@ -168,49 +208,57 @@ class Command:
         if not process.has_server:
             return
         lines = blocked(process)
-        waits_for = _waits_for(process, self.signals)
         if lines and process.look and last.time - process.look.time < BLOCKED:
             key = "Ctrl-\\"
             if any(catches(each.pid, signal.SIGQUIT) for each in self.alive()):
                 key = "kill -9"
             place = at(lines)
             what = fact("way-out-blocked", signal=last.shown, place=place.fact() if place else "")
-        elif waits_for:
-            keys = [*_pressed(self.signals)]
-            key = ends(process.server, process.python, waits_for, keys)
-            if not key:
-                return
-            server = server_of(process)
-            what = fact(f"way-out-{waits_for}", server=server, signal=last.shown)
         else:
-            return
-        self._say_once(last, fact("way-out", what=what, way=self._way(key)))
+            waits_for = _waits_for(process, self.signals)
+            key = ends(process.recorded_as, process.python, waits_for, [*_pressed(self.signals)])
+            what = fact(f"way-out-{waits_for}", server=server_of(process), signal=last.shown)
+        if key:
+            self._say_once(last, fact("way-out", what=what, way=self._way(key)))
 
     def _way(self, key: str) -> Fact:
         """Return how a server is ended that a key ends."""
         if key == "Ctrl-C twice":
             return Fact("way-again")
-        number = "QUIT" if key == "Ctrl-\\" else "KILL"
-        pids = sorted({*([self.process.pid] if self.process else ()), *self._pids()})
-        command = f"kill -{number} {' '.join(map(str, pids))}"
-        if key == "Ctrl-\\":
-            return fact("way-quit", command=command)
-        return fact("way-kill", command=command)
+        kind = "way-quit" if key == "Ctrl-\\" else "way-kill"
+        return fact(kind, command=_kill(key, self._pids()))
 
-    def _pids(self) -> Iterator[int]:
-        for process in self.alive():
-            yield process.pid
+    def _pids(self) -> set[int]:
+        """Return the processes that are seen to run, with that of the command."""
+        pids = {process.pid for process in self.alive()}
+        if self.process:
+            pids.add(self.process.pid)
+        return pids
+
+    def _say_goes_on(self, command: int) -> None:
+        """Say at least that the command goes on, if nothing was said since the last signal."""
+        last = self.signals[-1]
+        seconds = self.lasted(last.time)
+        if self.said > last.time or seconds < self.after + 1:  # what is seen is said before
+            return
+        kind, pids = "way-out-goes-on", self._pids()
+        if not any(process.has_server for process in self.alive()):
+            kind = "way-out-unseen"
+            pids.update(below(command))  # the server may be one of those that no agent is in
+        what = fact(kind, signal=last.shown, seconds=int(seconds))
+        way = fact("way-kill", command=_kill("kill -9", pids))
+        self._say_once((command, last), fact("way-out", what=what, way=way))
 
     def _say_restart(self, command: "subprocess.Popen[bytes]") -> None:
         """Say that SIGQUIT has ended workers, and that their parent has started others."""
         last = self.signals[-1]
-        if last.name != "SIGQUIT" or command.returncode is not None or len(self.signals) > 1:
+        if last.name != "SIGQUIT" or len(self.signals) > 1 or command.returncode is not None:
             return
-        ended = [each for each in self.gone.values() if each >= last.time]
+        ended = [moment for moment in self.gone.values() if moment >= last.time]
         for process in self.alive():
             if ended and process.lines and process.lines[0].time > last.time:
-                servers = [each.server for each in self.processes.values() if each.server]
-                server = servers[0].capitalize() if servers else Fact("the-server")
+                served = [each for each in self.processes.values() if each.server]
+                server = server_of(served[0]) if served else Fact("the-server")
                 self._say_once("restarted", fact("way-out-restarted", server=server))
                 return
 
@@ -220,45 +268,53 @@ class Command:
         is_over = command.returncode is not None
         for process in self.alive():
             look = process.look
-            waits = not is_over and look and (look.open or look.blocked)
-            if not process.has_server or process.is_stopping or waits:
+            if not process.has_server or process.is_stopping:
+                continue
+            if look and not is_over and (look.open or look.blocked):
                 continue
             has_started = STARTUP_COMPLETE in process.times
             taken = handler(process, first.name)
             if has_started and taken:
                 what = fact("signal-taken", signal=first.name, handler=taken)
                 self.say(process, Cause("taken", "", what))
-            elif (
-                not first.to_all and command.pid not in self.processes and (has_started or is_over)
-            ):
-                top = self.top_of(process.pid)
-                what = fact(
-                    "watch-signal-lost",
-                    signal=first.name,
-                    program=Path(str(command.args[0])).name,  # type: ignore[index]
-                    pid=command.pid,
-                    server=program_of(top) or process.server,
-                    server_pid=top,
-                )
+                continue
+            if first.to_all or command.pid in self.processes:
+                continue
+            if has_started or is_over:
+                what = self._lost(first, command, process)
                 self.say(process, Cause("lost", "", what))
+
+    def _lost(self, signal: Signal, command: "subprocess.Popen[bytes]", process: Process) -> Fact:
+        """Return that a signal has reached a command that does not pass it on to the server."""
+        top = self.top_of(process.pid)
+        return fact(
+            "watch-signal-lost",
+            signal=signal.name,
+            program=Path(str(command.args[0])).name,  # type: ignore[index]
+            pid=command.pid,
+            server=program_of(top) or process.server,
+            server_pid=top,
+        )
 
     def top_of(self, pid: int) -> int:
         """Return the outermost process of Python above a process that is watched and runs."""
         top = pid
-        while (parent := parent_of(pid)) > 1 and self.process and parent != self.process.pid:
-            pid = parent
+        command = self.process.pid if self.process else 0
+        pid = parent_of(pid)
+        while pid > 1 and pid != command:
             if pid in self.processes:
                 top = pid
+            pid = parent_of(pid)
         return top
 
     # ---- the end ----
 
     def end(self, status: int) -> None:
         """Say how it went."""
-        left = tuple(dict.fromkeys(map(self.top_of, (each.pid for each in self._left()))))
-        parts = [*self._went(is_stopped=not left)]
+        left = {self.top_of(process.pid): "" for process in self._left()}  # each once, in order
+        parts = self._went(is_stopped=not left)
         if left:
-            names = tuple(f"{program_of(pid)} ({pid})" for pid in left[:NAMED])
+            names = tuple(f"{program_of(pid)} ({pid})" for pid in [*left][:NAMED])
             parts.append(fact("end-left", names=names))
         self.tell(fact("watch-end", parts=tuple(parts), status=status), (), None, 0)
 
@@ -266,42 +322,52 @@ class Command:
         """Return the processes that go on although the command has ended."""
         return [process for process in self.alive() if is_alive(process.pid)]
 
-    def _went(self, *, is_stopped: bool) -> Iterator[Fact]:
-        """Yield how the lifespans went."""
+    def _went(self, *, is_stopped: bool) -> list[Fact]:
+        """Return how the lifespans went."""
         if not self.processes:
-            yield Fact("end-unseen")
-            return
-        served = [each for each in self.processes.values() if "called" in each.times]
+            return [Fact("end-unseen")]
+        served = [process for process in self.processes.values() if "called" in process.times]
         if not served:
-            yield Fact("end-no-lifespan")
-            return
+            return [Fact("end-no-lifespan")]
         first = served[0]
         started = first.times.get(STARTUP_COMPLETE)
         if started is None:
-            yield Fact("end-not-started")
-            return
-        yield fact("end-started", seconds=_tenths(started - first.times["called"]))
-        if not is_stopped:
-            return
-        begun = [each.stopped for each in served if each.stopped]
+            return [Fact("end-not-started")]
+        parts = [fact("end-started", seconds=_tenths(started - first.times["called"]))]
+        if is_stopped:
+            parts += self._stopped(served)
+        return parts
+
+    def _stopped(self, served: Sequence[Process]) -> list[Fact]:
+        """Return how long it took until all had stopped, and what of it was long."""
         if self.signals:
             stopped = self.signals[0].time
-        elif begun:
-            stopped = max(begun)
         else:
-            yield Fact("end-by-itself")
-            return
-        yield fact("end-stopped", seconds=_tenths(self.lasted(stopped)))
-        before = max(each.times.get("shutdown", 0) for each in served) - stopped
-        if before > LONG:
-            yield fact("end-before", seconds=_tenths(before))
-        answered = max(each.times.get(SHUTDOWN_COMPLETE, 0) for each in served)
+            stopped = max(process.stopped or 0 for process in served)
+        if not stopped:
+            return [Fact("end-by-itself")]
+        parts = [fact("end-stopped", seconds=_tenths(self.lasted(stopped)))]
+        sent = max(process.times.get("shutdown", 0) for process in served)
+        if sent - stopped > LONG:
+            parts.append(fact("end-before", seconds=_tenths(sent - stopped)))
+        answered = max(process.times.get(SHUTDOWN_COMPLETE, 0) for process in served)
         if answered and self.lasted(answered) > LONG:
-            yield fact("end-after", seconds=_tenths(self.lasted(answered)))
+            parts.append(fact("end-after", seconds=_tenths(self.lasted(answered))))
+        return parts
 
 
 def _tenths(seconds: float) -> str:
     return f"{seconds:.1f}"
+
+
+def _is_power_of_two(count: int) -> bool:
+    return not count & (count - 1)
+
+
+def _kill(key: str, pids: Iterable[int]) -> str:
+    """Return the command that ends processes as a key does."""
+    number = "QUIT" if key == "Ctrl-\\" else "KILL"
+    return f"kill -{number} {' '.join(map(str, sorted(pids)))}"
 
 
 def _pressed(signals: Sequence[Signal]) -> Iterator[str]:
@@ -318,17 +384,17 @@ def _waits_for(process: Process, signals: Sequence[Signal]) -> str:
 
     The first signal begins a shutdown, unless startup lasts.
     """
-    last = signals[-1].time
     since, waits_for = math.inf, ""
-    if process.state in ("called", "starting"):
+    look = process.look
+    if process.state in STARTS:
         since, waits_for = process.times["called"], "startup"
-    elif len(signals) == 1 or process.look is None:
-        pass
+    elif len(signals) == 1 or look is None:
+        return ""
     elif process.state in ("cleaning", "cut"):
         since, waits_for = process.times["shutdown"], "shutdown"
-    elif process.look.threads:
-        since, waits_for = process.look.time, "threads"
-    elif process.look.requests and process.stopped:
-        is_background = all(request.background for request in process.look.requests)
+    elif look.threads:
+        since, waits_for = look.time, "threads"
+    elif look.requests and process.stopped:
+        is_background = all(request.background for request in look.requests)
         since, waits_for = process.stopped, "tasks" if is_background else "requests"
-    return waits_for if since < last else ""
+    return waits_for if since < signals[-1].time else ""

@@ -35,6 +35,13 @@ ENDED_BY = {
         "shutdown": "Ctrl-C",
         "threads": "Ctrl-C twice",
     },
+    "gunicorn, uvicorn-worker": {
+        "startup": "kill -9",
+        "requests": "Ctrl-C twice",
+        "tasks": "Ctrl-C twice",
+        "shutdown": "kill -9",
+        "threads": "Ctrl-C",
+    },
 }
 KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
 
@@ -43,6 +50,7 @@ KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
 NEWER = {
     ("hypercorn", "requests"): ((3, 12), "Ctrl-\\"),
     ("uvicorn", "requests"): ((3, 14), "Ctrl-\\"),
+    ("gunicorn, uvicorn-worker", "requests"): ((3, 14), "kill -9"),
 }
 
 

@@ -92,6 +92,15 @@ def parent_of(pid: int) -> int:
     return 0
 
 
+def below(pid: int) -> list[int]:
+    """Return the processes that a process and its children have started, where /proc says so."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            found += [int(child), *below(int(child))]
+    return found
+
+
 def program_of(pid: int) -> str:
     """Return the name of what a process runs, of a script that of the script, "" if unknown."""
     with contextlib.suppress(OSError):

@@ -49,6 +49,8 @@ SERVERS = {
     "hypercorn.utils": ("hypercorn", "ShutdownError", {"stop": "__init__"}),
     "granian._signals": ("granian", "", {"stop": "set_loop_signals"}),
     "gunicorn.workers.gasgi": ("gunicorn", "ASGIWorker", {"stop": "_shutdown"}),
+    # whose workers other servers are, too
+    "gunicorn.workers.base": ("gunicorn", "Worker", {"hosted": "init_process"}),
     # those that call with no lifespan scope
     "uvicorn.lifespan.off": ("uvicorn", "LifespanOff", {"uncalled": "startup"}),
     "daphne.server": ("daphne", "Server", {"uncalled": "run"}),
@@ -162,6 +164,10 @@ class Notes:
         """Note a signal that a handler of the server gets."""
         self.agent.note("Signalled", self.server, int(number))
 
+    def hosted(self, *_: Any) -> None:
+        """Note that this process is a worker of the server."""
+        self.agent.note("Hosted", self.server)
+
     def uncalled(self, *_: Any) -> None:
         """Note that the server serves without a call."""
         self.agent.note("NoLifespan", self.server)
@@ -250,6 +256,7 @@ def _noting_signals(original: Any, notes: Notes) -> Any:
         def add_signal_handler(self, number: Any, handler: Any, *arguments: Any) -> None:
             def handle(*given: Any) -> None:
                 with guard.keeping():
+                    notes.signalled(None, None, number)
                     notes.stop()
                 handler(*given)
 

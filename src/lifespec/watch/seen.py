@@ -144,6 +144,13 @@ class Signalled(NamedTuple):
     signal: int
 
 
+class Hosted(NamedTuple):
+    """The process is a worker of a server, in which another one may serve."""
+
+    time: float
+    by: str
+
+
 class Stop(NamedTuple):
     """The server has begun to stop, whatever has told it to."""
 
@@ -222,14 +229,14 @@ class Look(NamedTuple):
 LINES = {
     each.__name__: each
     for each in (
-        Began, Called, Received, Sent, Raised, Signalled, Stop, Shutdown, NoLifespan, Died, Left,
-        Ending, Failed, Look,
+        Began, Called, Received, Sent, Raised, Signalled, Hosted, Stop, Shutdown, NoLifespan, Died,
+        Left, Ending, Failed, Look,
     )
 }  # fmt: skip
 if TYPE_CHECKING:
     Event = (
-        Began | Called | Received | Sent | Raised | Signalled | Stop | Shutdown | NoLifespan
-        | Died | Left | Ending | Failed
+        Began | Called | Received | Sent | Raised | Signalled | Hosted | Stop | Shutdown
+        | NoLifespan | Died | Left | Ending | Failed
     )  # fmt: skip
 # by the names of fields: of which class its value, or each of its values, is
 PARTS = {

@@ -9,7 +9,7 @@ from lifespec.diagnosis.stacks import Raised
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
 from lifespec.watch.seen import At, Look, Request
-from lifespec.watch.watched import Process, Told
+from lifespec.watch.watched import STARTS, Process, Told
 
 LINES, REQUESTS = 4, 5  # that are shown
 BLOCKED = 1  # seconds from which on an event loop is called blocked
@@ -175,7 +175,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
     called = process.times.get("called")
     if silent > after + 1 and process.has_server and process.state != "over":
         yield _silent(process, int(silent))
-    elif called and process.state in ("called", "starting"):
+    elif called and process.state in STARTS:
         if lasted(called) > after:
             yield from _waits(process, look, "startup", int(lasted(called)))
     elif process.has_server:
@@ -254,9 +254,20 @@ def _open_requests(process: Process, look: Look, seconds: int) -> Cause:
     count: Any = look.open if look.all else fact("or-more", count=look.open)
     what = fact(kind, seconds=seconds, server=server_of(process), count=count)
     same = tuple((request.method, request.path, at(request.lines)) for request in shown)
-    where = "in-threads" if all(request.thread for request in shown) else process.server
     rows = tuple(_request(request) for request in shown)
-    return Cause("requests", same, what, rows, None, (where, f"{where} {process.python}"))
+    return Cause("requests", same, what, rows, None, _limits(process, shown))
+
+
+def _limits(process: Process, requests: Sequence[Request]) -> Sequence[str]:
+    """Return whose limit may end open requests, for `advice`: of a server, on a Python."""
+    if all(request.thread for request in requests):
+        return ("in-threads",)
+    server = process.server
+    if process.host == "gunicorn":
+        server = "gunicorn"
+        if process.told_to_end is None:  # this worker alone stops: a reload, or its limit
+            server = "gunicorn, uvicorn-worker" if process.server == "uvicorn" else "gunicorn, asgi"
+    return server, f"{server} {process.python}"
 
 
 def _request(request: Request) -> Fact:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, SHUTDOWN_FAILED, STARTUP_COMPLETE, Course
 from lifespec.diagnosis.stacks import CANCELLATIONS
 from lifespec.watch import seen
-from lifespec.watch.seen import At, Call, Look
+from lifespec.watch.seen import At, Call, Look, Signalled
 
 # servers that cancel no call of an application while they serve: something else has done it
 NEVER_CANCEL = ("uvicorn",)
+STARTS = ("called", "starting")  # states of `course`
 # what the lines that have no more to say mean in `course`
 HAPPENED: Mapping[type, str] = {
     seen.Called: "called",
@@ -43,6 +44,7 @@ class Process:
         self.path = path
         self.pid = int(path.stem)
         self.server = ""
+        self.host = ""  # the server whose worker it is, perhaps another one
         self.python = "3.9"  # or a newer one
         self.lines: list[seen.Event] = []
         self.look: Look | None = None
@@ -77,6 +79,8 @@ class Process:
         self.lines.append(line)
         if isinstance(line, seen.Began):
             self.python = line.python
+        elif isinstance(line, seen.Hosted):
+            self.host = line.by
         elif isinstance(line, seen.Died):
             self.told.append(Told("died", line))
         elif isinstance(line, seen.Called):
@@ -174,6 +178,18 @@ class Process:
     def ending(self) -> float | None:
         """When its interpreter began to end."""
         return next((line.time for line in self.lines if isinstance(line, seen.Ending)), None)
+
+    @property
+    def recorded_as(self) -> str:
+        """The name of its server in records of what servers do."""
+        if self.host == "gunicorn" and self.server == "uvicorn":
+            return "gunicorn, uvicorn-worker"
+        return self.server
+
+    @property
+    def signals(self) -> list[Signalled]:
+        """Those that a handler of its server has got."""
+        return [line for line in self.lines if isinstance(line, Signalled)]
 
     @property
     def has_server(self) -> bool:

@@ -4,12 +4,13 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import socket
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,7 @@ import pytest
 
 from lifespec.watch import seen
 from lifespec.watch.agent import SOON
+from lifespec.watch.group import is_alive
 from loopback import LIMIT, until
 from serving import Program, free_port
 
@@ -50,6 +52,9 @@ SERVERS = {
     "gunicorn-asgi": "gunicorn -k asgi {app} --bind 127.0.0.1:{port}",
     "gunicorn-limit": "gunicorn -k asgi {app} --bind 127.0.0.1:{port} --graceful-timeout 2",
     "gunicorn-uvicorn": "gunicorn -k uvicorn_worker.UvicornWorker {app} --bind 127.0.0.1:{port}",
+    "uvicorn-most": "uvicorn {app} --port {port} --limit-max-requests 3",
+    "hypercorn-most": "hypercorn {app} --bind 127.0.0.1:{port} --max-requests 3",
+    "gunicorn-most": "gunicorn -k asgi {app} --bind 127.0.0.1:{port} --max-requests 3",
     "daphne": "daphne {app} --port {port}",
     "supervisor": "sh again.sh {port}",
     "unknown": "python ../../../docs/programs/serve.py {app} --port {port}",
@@ -100,16 +105,26 @@ KINDS = [
     ("gunicorn-asgi", "clean-up-waits", "/ INT", ["Gunicorn has ended without lifespan.shutdown"]),
     ("hypercorn-trio", "startup-waits", "", [f"startup has lasted .* for a task {ON_TRIO}"]),
     ("hypercorn-trio", "requests", "/board TERM", [rf"GET /board, for \d+ s, {ON_TRIO}"]),
-    ("hypercorn-trio", "clean-up-waits", "/ TERM", [f"clean-up .* it sleeps {ON_TRIO}"]),
+    (
+        "hypercorn-trio",
+        "clean-up-waits",
+        "/ TERM",
+        [f"it sleeps for ever {ON_TRIO}", "Nothing ends"],
+    ),
 ]
 
 
 @contextmanager
 def watched(
-    server: str, trouble: str = "none", after: float = 1, first: Sequence[str] = (), app: str = ""
+    server: str,
+    trouble: str = "none",
+    after: float = 1,
+    first: Sequence[str] = (),
+    app: str = "",
+    place: Path = HERE,
 ) -> Iterator[Program]:
     """Run a server with an application, perhaps in trouble; yield what is printed."""
-    port, place = free_port(), FRAMEWORKS if app else HERE
+    port, place = free_port(), FRAMEWORKS if app else place
     app = f"{app}:app" if app else "on_trio:app" if "trio" in server else "troubles:app"
     command = SERVERS[server].format(app=app, port=port).split()
     program = [*first, *WATCH, str(after), "--", *command]
@@ -234,22 +249,78 @@ def test_a_server_of_ones_own(kind: str, trouble: str, says: str, tmp_path: Path
         assert trouble == "startup-waits" or said(program).count("startup has lasted") == before
 
 
-@pytest.mark.parametrize("server", ["uvicorn", "granian", "gunicorn-asgi"])
-def test_a_stop_is_seen_whoever_asked_for_it(server: str) -> None:
-    """The request begins once the server is looked at once a second; SIGHUP is a reload."""
-    with watched(server) as program, ExitStack() as stack:
+def send_to_others(program: Program, number: int) -> None:
+    """Send a signal to the process that `watch` has started, as another terminal does."""
+    first = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children")
+    for pid in first.read_text().split():
+        if b"lifespec" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]:
+            os.kill(int(pid), number)
+
+
+def tell(program: Program, how: str, folder: Path) -> None:
+    """Tell a server to stop or to load its application anew."""
+    if how == "kill":
+        send_to_others(program, signal.SIGTERM)
+    elif how == "change":
+        (folder / "troubles.py").touch()
+    elif how == "requests":
+        for _ in range(4):
+            with suppress(OSError):
+                opened(program, "/").close()
+    else:
+        program.process.send_signal(getattr(signal, how))
+
+
+@pytest.mark.parametrize(
+    ("server", "how", "advice"),
+    [
+        ("uvicorn", "kill", "`--timeout-graceful-shutdown 5`"),
+        ("uvicorn-most", "requests", "`--timeout-graceful-shutdown 5`"),
+        ("uvicorn-reload", "change", "`--timeout-graceful-shutdown 5`"),
+        ("uvicorn-workers", "SIGHUP", "`--timeout-graceful-shutdown 5`"),
+        ("hypercorn-most", "requests", "Hypercorn"),
+        ("granian", "kill", "`--workers-kill-timeout 5`"),
+        ("granian", "SIGHUP", "`--workers-kill-timeout 5`"),
+        ("gunicorn-asgi", "SIGTERM", "after 30 s, or after `--graceful-timeout`"),
+        ("gunicorn-asgi", "SIGHUP", "`--timeout`, .* `--graceful-timeout 5` closes"),
+        ("gunicorn-most", "requests", "`--timeout`, .* `--graceful-timeout 5` closes"),
+        ("gunicorn-uvicorn", "SIGTERM", "after 30 s, or after `--graceful-timeout`"),
+        ("gunicorn-uvicorn", "SIGHUP", "after 30 s, or after `--timeout`, .* let streams"),
+    ],
+)
+def test_a_stop_is_seen_whoever_asked_for_it(
+    server: str, how: str, advice: str, tmp_path: Path
+) -> None:
+    """The request begins once the server is looked at once a second."""
+    for name in "troubles.py", "limit.toml":
+        shutil.copy(HERE / name, tmp_path)
+    with watched(server, place=tmp_path) as program, ExitStack() as stack:
         opened(program, "/").close()
         time.sleep(SOON + 1)  # nothing tells that
         stack.enter_context(opened(program, "/board"))
         time.sleep(1.5)
-        if server == "gunicorn-asgi":
-            program.process.send_signal(signal.SIGHUP)
-        else:
-            first = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children")
-            for pid in first.read_text().split():
-                if b"lifespec" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]:
-                    os.kill(int(pid), signal.SIGTERM)
+        tell(program, how, tmp_path)
         hears(program, r"Requests that are open: 1 GET /board(, for [1-9] s)?, in `events`")
+        hears(program, advice)
+
+
+@pytest.mark.parametrize(
+    ("server", "how"), [("uvicorn", "kill"), ("granian", "kill"), ("uvicorn-reload", "change")]
+)
+def test_a_server_that_others_end_while_it_starts_is_ended_by_what_is_said(
+    server: str, how: str, tmp_path: Path
+) -> None:
+    shutil.copy(HERE / "troubles.py", tmp_path)
+    with watched(server, "startup-waits", place=tmp_path) as program:
+        hears(program, "startup has lasted")
+        tell(program, how, tmp_path)
+        hears(program, "looks at SIGTERM only when startup has ended: .* ends this process")
+        ((name, pid),) = re.findall(r"`kill -(QUIT) (\d+)` ends this", said(program))
+        os.kill(int(pid), getattr(signal, f"SIG{name}"))
+        end = time.monotonic() + LIMIT
+        while is_alive(int(pid)):
+            assert time.monotonic() < end, program.lines
+            time.sleep(0.05)
 
 
 @pytest.mark.parametrize(
