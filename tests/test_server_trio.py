@@ -56,6 +56,19 @@ async def test_exits_after_it_was_given_up(logged: Any) -> None:
     assert logged()[2:] == [("ERROR", sentence, True)]
 
 
+@on_trio
+async def test_a_log_that_raises_does_not_end_the_run() -> None:
+    """The call runs in a system task of trio, where an exception of a log handler ends all."""
+
+    class Unlogged(Lifespan):
+        def report(self, *_: Any) -> None:
+            raise OSError("no space left on device")
+
+    async with Unlogged(says("receive", STARTED, "receive", KeyError("pool"))) as lifespan:
+        pass
+    assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
+
+
 # ---- cancelled ------------------------------------------------------------------------------
 
 
