@@ -431,9 +431,14 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     os._exit(0)  # of no application
     agent.had_other = True
     os._exit(3)
-    assert left == [0, 3]
-    (line,) = lines(agent, seen.Left)
-    assert (line.status, line.lines[-1].function) == (3, "test_it_begins_in_forks_too")
+    installed: dict[str, Any] = {}
+    source = "import os\ndef app(scope, receive, send):\n    os._exit(4)\n"
+    exec(compile(source, "/usr/lib/python3/site-packages/shop/main.py", "exec"), installed)
+    installed["app"]({"type": "lifespan"}, print, print)
+    assert left == [0, 3, 4]
+    own, other = lines(agent, seen.Left)
+    assert (own.status, own.lines[-1].function) == (3, "test_it_begins_in_forks_too")
+    assert other.status == 4
     toy.Lifespan(None).off()  # of a module that was imported before
     (tmp_path / "stop").touch()
     agent.look(time.monotonic())

@@ -334,6 +334,16 @@ def lines(frames: list[Any]) -> list[Any]:
     return with_whose(shown or [stacks.line(frame) for frame in frames[-1:]])
 
 
+def is_of_application(frames: list[Any]) -> bool:
+    """Tell whether the innermost frame is the author's, or below a call of the application.
+
+    An installed application has no line that is known to be its author's before it is looked at.
+    """
+    if stacks.is_own(frames[-1].f_code.co_filename):
+        return True
+    return any(stacks.application(frame) for frame in frames)
+
+
 def with_whose(found: list[Any]) -> list[Any]:
     """Return the innermost of some lines, with whose they are."""
     return [
@@ -361,9 +371,11 @@ def begin(folder: str, own: str = "") -> Agent:
 
     def leaves(status: int) -> NoReturn:
         by = sys._getframe(1)  # noqa: SLF001
-        if agent.has_called and stacks.is_own(by.f_code.co_filename):  # servers end so, too
+        if agent.has_called:
             with guard.keeping():
-                agent.note("Left", status, lines(stacks.of_thread(by)))
+                frames = stacks.of_thread(by)
+                if is_of_application(frames):  # servers end so, too
+                    agent.note("Left", status, lines(frames))
         leave(status)
 
     start()
