@@ -51,7 +51,7 @@ def run(folder: Path, program: str) -> tuple[str, str]:
     """Run a program as on Windows; return what it wrote on both streams."""
     command, there = [sys.executable, "-c", LACKS + program], os.environ | {"LC_ALL": "C.UTF-8"}
     call: Any = {"cwd": folder, "env": there, "capture_output": True, "text": True}
-    done = subprocess.run(command, timeout=60, **call)
+    done = subprocess.run(command, timeout=200, **call)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, done.stderr
 

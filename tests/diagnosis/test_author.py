@@ -133,6 +133,13 @@ def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_
         assert english(author.described(OSError(text)).fact()) == f"OSError: {said}"
 
 
+def test_what_is_no_module_is_nobodys_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "shop", None)  # type: ignore[arg-type]
+    own = dict(author.own_modules())
+    assert None not in own
+    assert sys.modules[__name__] in own
+
+
 def test_what_was_installed_beside_the_authors_code_is_a_librarys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

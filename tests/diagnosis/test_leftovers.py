@@ -102,7 +102,7 @@ def test_of_what_is_open_and_its_parts_the_whole_counts() -> None:
         closed = False
 
         def __init__(self, part: Any = None) -> None:
-            vars(self)["part"] = part
+            self.__dict__ = {"part": part}  # else Python 3.13 keeps it in the object itself
 
         def __del__(self) -> None: ...
 

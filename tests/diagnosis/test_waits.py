@@ -1,6 +1,7 @@
 """A wait is followed to the work, also into a thread, and told what it is that is awaited."""
 
 import asyncio
+import functools
 import socket
 import threading
 from collections.abc import Awaitable, Callable
@@ -193,7 +194,19 @@ async def with_callbacks() -> None:
     future = asyncio.get_running_loop().run_in_executor(None, GATE.wait)
     future.add_done_callback(lambda _: repr(result))  # that has no value yet
     future.add_done_callback(bool)
-    result = await asyncio.wait_for(future, 100)
+    result = await asyncio.shield(future)
+
+
+async def handed_on() -> None:
+    """As `wait_for` did before Python 3.12."""
+    done = asyncio.get_running_loop().create_future()
+    future = asyncio.get_running_loop().run_in_executor(None, GATE.wait)
+    future.add_done_callback(functools.partial(hand_on, done))
+    await done
+
+
+def hand_on(done: asyncio.Future[None], _: object) -> None:
+    done.set_result(None)
 
 
 async def shielded() -> None:
@@ -216,8 +229,9 @@ THREADS: dict[str, Call] = {
     "sync_to_async": sync_to_async(GATE.wait),
     "sync_to_async, several": sync_to_async(GATE.wait, thread_sensitive=False),
     "wait_for": with_a_limit,
-    "wait_for of a future with callbacks": with_callbacks,
     "shield": shielded,
+    "shield of a future with callbacks": with_callbacks,
+    "a callback with a future": handed_on,
     "gather": gathered,
     "a task group": in_a_group,
 }

@@ -371,7 +371,7 @@ async def is_set_from_a_thread(_: Any) -> None:
 @pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop])
 def test_what_goes_on_only_since_the_limit_woke_its_loop_is_told(loop: Any) -> None:
     async def main() -> None:
-        async with Running(starts(is_set_from_a_thread), startup_timeout=0.6):
+        async with Running(starts(is_set_from_a_thread), startup_timeout=3):
             pass
 
     with warnings.catch_warnings(record=True) as caught, asyncio.Runner(loop_factory=loop) as run:

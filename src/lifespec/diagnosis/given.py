@@ -108,7 +108,7 @@ def noting() -> Iterator[None]:
     if sys.version_info >= (3, 12):  # pragma: no cover
         with _monitoring():
             yield
-    else:
+    else:  # pragma: no cover
         with _profiling():
             yield
 
@@ -150,7 +150,7 @@ def _monitoring() -> Iterator[None]:  # pragma: no cover  Python 3.12
 
 
 @contextlib.contextmanager
-def _profiling() -> Iterator[None]:
+def _profiling() -> Iterator[None]:  # pragma: no cover  Python 3.11
     """Let a profile function call `_note`, but not while an installed module is imported.
 
     That is what most of an import is: so it costs a few hundredths of a second, and not a third of
@@ -161,13 +161,13 @@ def _profiling() -> Iterator[None]:
         return
     execute = SourceFileLoader.exec_module
 
-    def profile(frame: FrameType, event: str, _: object) -> None:  # pragma: no cover
+    def profile(frame: FrameType, event: str, _: object) -> None:
         if event == "call":
             known = _parameters.get(id(frame.f_code))
             if known is None or known[1]:
                 _note(frame)
 
-    def exec_module(loader: SourceFileLoader, module: ModuleType) -> None:  # pragma: no cover
+    def exec_module(loader: SourceFileLoader, module: ModuleType) -> None:
         before = sys.getprofile()
         during = profile if is_own(str(loader.path)) else None
         if before in (None, profile):
@@ -187,6 +187,6 @@ def _profiling() -> Iterator[None]:
     try:
         yield
     finally:
-        if sys.getprofile() is profile:  # pragma: no branch  else the target has one of its own
+        if sys.getprofile() is profile:  # else the target has one of its own
             sys.setprofile(None)
         del SourceFileLoader.exec_module  # it inherits its own

@@ -98,7 +98,8 @@ def of(call: Any) -> Wait:
     future = None
     while call is not None and id(call) not in tasks and len(tasks) < _DEEPEST:
         tasks.add(id(call))
-        if not (frames and frames[-1].f_code.co_name == "wait_for"):  # before 3.12 it makes a task
+        waits_for = frames and frames[-1].f_code is _code("asyncio.tasks", "wait_for")
+        if not waits_for:  # pragma: no branch  before Python 3.12 it makes a task
             begin = len(frames)
         of_call, future = stacks.walk(stacks.coroutine_of(call) or call)
         frames += of_call
@@ -185,13 +186,18 @@ def _kinds() -> dict[Any, str]:
     for kind, functions in _PRIMITIVES.items():
         for module, names in functions.items():
             for name in names:
-                value: Any = sys.modules.get(module)
-                for part in name.split("."):
-                    value = getattr(value, part, None)
-                code = getattr(value, "__code__", None)
+                code = _code(module, name)
                 if code is not None:
                     kinds[code] = kind
     return kinds
+
+
+def _code(module: str, name: str) -> Any:
+    """Return the code of a function of a module that is loaded, or None."""
+    value: Any = sys.modules.get(module)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return getattr(value, "__code__", None)
 
 
 def _is_due(future: Any) -> bool:
