@@ -3,7 +3,8 @@
 `@pytest.mark.needs("chromium")` skips a test, with a sentence, where that program is not found.
 A perl without the modules that PAGI's applications need counts as missing.
 Where LIFESPEC_ALLOW_NO_SKIP is set, as `.ci/run` sets it, a skipped test has failed.
-Variables of the environment that turn on colours or warnings are removed.
+Variables of the environment that turn on colours or warnings are removed, and what is said is
+English unless a test asks for Chinese.
 """
 
 import contextlib
@@ -21,6 +22,7 @@ from lifespec_pages.sandbox import LOUD, lacking
 
 for name in LOUD:
     os.environ.pop(name, None)
+os.environ["LC_ALL"] = "C.UTF-8"
 # A shell makes background processes ignore Ctrl-C, and nohup makes them ignore SIGHUP. The programs
 # that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)

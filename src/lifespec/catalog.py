@@ -8,7 +8,6 @@ import re
 import unicodedata
 from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 
 Translate = Callable[[str], str]
 
@@ -22,6 +21,8 @@ _ENTRY = re.compile(r'^(#,.*\n)?msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*
 
 def data(name: str) -> str:
     """Return a file of the package's data."""
+    from importlib import resources  # noqa: PLC0415  pytest loads this module in every run
+
     return resources.files("lifespec.conformance").joinpath("data", name).read_text("utf-8")
 
 

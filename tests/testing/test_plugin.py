@@ -141,7 +141,8 @@ def test_a_run_without_the_fixture_imports_the_plugin_alone() -> None:
     program = f"import pytest, sys; before = {{*sys.modules}}; import {plugin.__name__}"
     program += "; print(*sorted({*sys.modules} - before))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout.split() == ["lifespec", "lifespec.testing", "lifespec.testing.plugin"]
+    own = ["lifespec", "lifespec.catalog", "lifespec.testing", "lifespec.testing.plugin"]
+    assert done.stdout.split() == own
 
 
 @pytest.mark.parametrize(
@@ -167,6 +168,32 @@ def test_what_is_no_timeout_is_refused(run: Run, option: str, text: str) -> None
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [f"*lifespec_shutdown_timeout is '{text}', no timeout: give seconds from 0 on, or none*"]
+    )
+
+
+LEAVES_A_TASK = """
+async def test_shop(lifespan):
+    @shop.life
+    async def app(scope):
+        asyncio.create_task(asyncio.sleep(600), name="worker")
+    async with lifespan(app):
+        pass
+
+async def test_hangs(lifespan):
+    async with lifespan(shop.hangs, startup_timeout=0.01):
+        pass
+"""
+
+
+def test_a_chinese_reader_is_told_in_chinese(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The help, a wrong option, a failure with its advice and its diagram, and a warning."""
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    run("", "--help").stdout.fnmatch_lines(["有 lifespan 的应用程序（lifespec）:"])
+    refused = run(ASYNC, *AUTO, "--lifespec-startup-timeout=soon")
+    refused.stderr.fnmatch_lines(["*lifespec_startup_timeout 的值 'soon' 不是超时时间：*"])
+    told = run(LEAVES_A_TASK, *AUTO).stdout
+    told.fnmatch_lines(
+        ["E  *等待* Event *", "E  *服务器 *应用程序", "*应用程序停止后留下了仍在运行的任务：*"]
     )
 
 

@@ -3,29 +3,37 @@
 pytest loads this module in every run, so it imports nothing that few tests need.
 """
 
+import os
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lifespec.catalog import _, language, translator
+
 if TYPE_CHECKING:
     from lifespec.testing.running import Running
 
 TIMEOUT = "10"  # seconds: a test has to end
 EVENTS = {"startup_timeout": "lifespan.startup", "shutdown_timeout": "lifespan.shutdown"}
-WANTED = "give seconds from 0 on, or none to wait without end"
 REPORT = ("lifespec.conformance.report", "Report")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options, on the command line and in a configuration file."""
-    group = parser.getgroup("lifespec", "applications with a lifespan (lifespec)")
+    say = translator(language(os.environ))
+    group = parser.getgroup("lifespec", say(_("applications with a lifespan (lifespec)")))
+    waits = say(
+        _("how long the fixture lifespan waits for the answer to {event}: seconds, or none")
+    )
+    default = say(_("by default {seconds}"))
     for name, event in EVENTS.items():
-        text = f"how long the fixture lifespan waits for the answer to {event}: seconds, or none"
+        text = waits.format(event=event)
         option = f"--lifespec-{name.replace('_', '-')}"
         group.addoption(option, metavar="SECONDS", help=text)
-        parser.addini(f"lifespec_{name}", f"{text} (by default {TIMEOUT})", default=TIMEOUT)
+        says = f"{text}; {default.format(seconds=TIMEOUT)}"
+        parser.addini(f"lifespec_{name}", says, default=TIMEOUT)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,7 +65,10 @@ def _timeout(config: pytest.Config, name: str) -> float | None:
     with suppress(ValueError):
         if (seconds := float(text)) >= 0:
             return seconds
-    raise pytest.UsageError(f"lifespec_{name} is {text!r}, no timeout: {WANTED}")
+    wrong = translator(language(os.environ))(
+        _("{option} is {text}, no timeout: give seconds from 0 on, or none to wait without end")
+    )
+    raise pytest.UsageError(wrong.format(option=f"lifespec_{name}", text=repr(text)))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,6 +12,7 @@ from contextvars import Context, ContextVar
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
+from lifespec.catalog import columns, language, translator
 from lifespec.composition import lifespan_class
 from lifespec.diagnosis import advice, busy, leftovers
 from lifespec.diagnosis.author import described, innermost, own_failures, place, without_lifespec
@@ -200,7 +201,11 @@ class Running:
     def _summary(self) -> str:
         """Return the broken rules, a line each, what was left behind, and the message sequence."""
         rules = [f"[{each.rule}] {each.message}." for each in self.violations]
-        diagrams = [sequence(each.entries) for each in self.conversations]
+        say = translator(language(os.environ))
+        diagrams = [
+            sequence(each.entries, "server", "application", say, columns)
+            for each in self.conversations
+        ]
         return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
 
     def _causes(self, failure: LifespanFailed) -> Iterator[Fact]:
@@ -232,11 +237,10 @@ class Running:
             left += await self._tasks.left()
         left += listed(leftovers.threads, self._threads)
         left += listed(leftovers.processes, os.getpid(), leftovers.is_started)
-        sentences = [f"The application left behind {each}" for each in _sentences(left)]
-        logged = _sentences(each.fact() for each in self._logged)
-        sentences += [f"The application logged {each}" for each in logged]
-        sentences += _sentences([*failed, *self._taken, *self._slept])
-        return [*sentences, *_sentences(own_failures(take()))]
+        told = [fact("left-behind", what=each) for each in left]
+        told += [fact("has-logged", record=each.fact()) for each in self._logged]
+        told += [*failed, *self._taken, *self._slept]
+        return [*_sentences(told), *_sentences(own_failures(take()))]
 
 
 class _Call:
@@ -297,10 +301,11 @@ def _end(entries: Iterable[Entry]) -> str:
 
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:
-    """Return sentences; few tests need any."""
-    from lifespec.words import english  # noqa: PLC0415
+    """Return sentences in the language of the locale; few tests need any."""
+    from lifespec.words import Words  # noqa: PLC0415
 
-    return [*map(english, facts)]
+    words = Words(language(os.environ))
+    return [words.say(each) for each in facts]
 
 
 @contextmanager
