@@ -163,7 +163,7 @@ def test_a_wrong_call_has_the_language_that_it_asks_for(refusal: Callable[..., s
     ("arguments", "sentence"),
     [
         (["check", "app", "x", "--spec", "wsgi"], "there is no specification wsgi: name one of "),
-        (["explain", "startup-send"], "there is no rule startup-send. Did you mean startup-sent, "),
+        (["explain", "startup-send"], "there is no problem or rule startup-send. Did you mean st"),
         (["cases", "--rule", "zzz"], "there is no rule zzz; `lifespec cases` lists all"),
         (
             ["check", "server", "x"],

@@ -270,21 +270,3 @@ def test_a_translation_that_waits_for_its_translator_is_not_printed() -> None:
     """It is that of an older sentence, and may say the opposite of the new one."""
     entries = 'msgid "raise"\nmsgstr "抛出"\n\n#, fuzzy\nmsgid "return"\nmsgstr "不返回"\n'
     assert read_catalog(entries) == {"raise": "抛出"}
-
-
-@pytest.mark.parametrize(
-    ("language", "page"),
-    [
-        (
-            "en",
-            '"Background tasks and context variables" (https://a.invalid/en/background-tasks.html).',
-        ),
-        ("zh", "《后台任务与上下文变量》（https://a.invalid/zh-cn/background-tasks.html）。"),
-    ],
-)
-def test_a_page_has_its_address_where_the_site_has_one(
-    monkeypatch: pytest.MonkeyPatch, language: str, page: str
-) -> None:
-    assert "http" not in Words(language).say(Fact("advise-crash"))
-    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://a.invalid/")
-    assert Words(language).say(Fact("advise-crash")).endswith(page)

@@ -126,7 +126,8 @@ def _watched(parser: argparse.ArgumentParser, say: Translate) -> None:
 
 
 def _explained(parser: argparse.ArgumentParser, _say: Translate) -> None:
-    parser.add_argument("rule", metavar="RULE", help=_("such as startup-sent"))
+    says = _("of a rule or a problem, such as startup-sent or never-ran (default: list them)")
+    parser.add_argument("name", metavar="NAME", nargs="?", help=says)
     _add_language(parser)
 
 

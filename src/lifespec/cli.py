@@ -21,7 +21,7 @@ SUBJECTS = {
 }
 COMMANDS = {
     "watch": _("start a server's command, and say what its startup or shutdown waits for"),
-    "explain": _("show a rule, its sources and the usual cause if it is broken"),
+    "explain": _("explain a rule or a problem, or list them"),
     "cases": _("list the cases of the conformance suite"),
     "copy": _("print a self-contained file for your own project"),
 }
@@ -30,7 +30,7 @@ USAGE = {
     "middleware": "TARGET",
     "server": "-- COMMAND",
     "watch": "(-- COMMAND | --pid PID)",
-    "explain": "RULE",
+    "explain": "[NAME]",
     "cases": "",
     "copy": "FILE [FILE ...]",
 }

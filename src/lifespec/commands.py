@@ -17,17 +17,25 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-from lifespec import conformance
+from lifespec import conformance, pages
 from lifespec.arguments import COPIES
 from lifespec.catalog import WIDTH, language, wrapped
 from lifespec.conformance import cases, explain
 from lifespec.conformance.export import as_json, as_junit
-from lifespec.conformance.finding import Finding, Row, Unchecked, Verdict, known_rule
+from lifespec.conformance.finding import (
+    Finding,
+    Row,
+    Unchecked,
+    Verdict,
+    known_rule,
+    unknown,
+)
 from lifespec.conformance.processes import FORKS
 from lifespec.conformance.report import Report, render
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.problem import PROBLEMS
 from lifespec.words import Words, base, site
 
 PAUSE = 10.0  # seconds between two lines about progress where there is no terminal
@@ -144,12 +152,14 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
         lines += [f"            {words.say(each)}" for each in rows]
         if advice:
             lines += _lines(" " * len(START), words.say(advice))
+        explained = [words.say(each) for each in pages.more([what, *rows, advice])]
+        lines += [f"{' ' * len(START)}{command}" for command in explained]
         sys.stderr.write("".join(f"{each}\n" for each in lines))
         sys.stderr.flush()
         if arguments.json:
             row = {"time": round(time.time(), 3), "says": english.say(what), **what.data()}
             row |= {"rows": [each.data() for each in rows]}
-            row |= {"advice": english.say(advice) if advice else None}
+            row |= {"advice": english.say(advice) if advice else None, "more": explained}
             _write(arguments.json, f"{json.dumps(row, ensure_ascii=False)}\n", "a")
 
     return tell
@@ -309,8 +319,19 @@ def _write(path: Path, text: str, mode: str) -> None:
 
 
 def _explain(arguments: argparse.Namespace) -> int:
-    rule = rules()[known_rule(arguments.rule)]
-    return _print("".join(f"{line}\n" for line in explain.lines(rule, arguments.words.language)))
+    """Print a rule or the page of a problem, or without a name the list of both."""
+    name, language = arguments.name, arguments.words.language
+    problems = [each for each in PROBLEMS if pages.page(each)]
+    if not name:
+        titles = {each: pages.title(each, language) for each in problems}
+        shown = explain.listed(titles, language)
+    elif name in problems:
+        shown = pages.lines(name, language)
+    elif name in rules():
+        shown = explain.lines(rules()[name], language)
+    else:
+        raise unknown("explained", name, [*rules(), *problems], "lifespec explain")
+    return _print("".join(f"{line}\n" for line in shown))
 
 
 def _cases(arguments: argparse.Namespace) -> int:

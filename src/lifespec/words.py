@@ -83,23 +83,11 @@ class Words:
         self.language, self.spec, self.translate = language, spec, translator(language)
         self.title = names([spec], self.translate)
 
-    @functools.cached_property
-    def pages(self) -> dict[str, str]:
-        """The titles of pages, with their addresses if the site has one."""
-        form = "{}（{}{}.html）" if self.language == "zh" else "{} ({}{}.html)"
-        form, there = (form, site(self.language)) if base() else ("{}", "")
-        return {
-            kind: form.format(self.translate(title), there, kind.removeprefix("page-"))
-            for kind, title in sentences().items()
-            if kind.startswith("page-")
-        }
-
     def say(self, fact: Fact) -> str:
         """Return the sentence of a fact."""
         template = sentences()[fact.kind]
         parts = {name: self.part(each) for name, each in fact.parts.items()}
-        pages = self.pages if "{page-" in template else {}
-        text = self.translate(template).format(**pages, **parts)
+        text = self.translate(template).format(**parts)
         # with a part of a sentence; Chinese has no capitals, and a text of others keeps its letters
         begins = self.language == "en" and template[0] == "{" and template[-1] == "."
         return f"{text[:1].upper()}{text[1:]}" if begins and _has_first_word(fact) else text

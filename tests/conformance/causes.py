@@ -962,17 +962,6 @@ async def life(app):
         group.start_soon(work)
         yield
 
-## advise-blocked, exit 2
-> does not start
-> within 1 s (--timeout); it blocks the event loop in `life`
-> done.wait()
-async def life(app):
-    done = threading.Event()
-    asyncio.get_running_loop().call_later(0.01, done.set)
--    done.wait()
-+    await asyncio.to_thread(done.wait)
-    yield
-
 ## advise-silent, exit 1
 > instead of answering it waits for another event
 -app = says("receive", STARTED, "receive", "receive", STOPPED)
@@ -1137,32 +1126,6 @@ async def life(app):
 +    over.set()
     await task
 
-## advise-close, exit 1
-> starts and stops, but its process does not end
-> a thread that is not a daemon: connection, started in `life`
-> End it, or close what started it
-= thread-stays
-async def life(app):
-    done = threading.Event()
-    threading.Thread(target=done.wait, name="connection").start()
-    yield
-+    done.set()
-
-## advise-died
-> while serving, the task `work`, made in `life`
-> while stopping, the task
-> ValueError: no orders
-= task-failed
-async def work():
-+    with suppress(ValueError):
--    if True:
-        raise ValueError("no orders")
-async def life(app):
-    app.state.first = asyncio.create_task(work())
-    yield
-    app.state.last = asyncio.create_task(work())
-    await asyncio.sleep(0.01)
-
 ## advise-handler-ignored
 > an application that has a lifespan runs no handlers
 = handler-ignored
@@ -1174,16 +1137,6 @@ app = FastAPI(lifespan=life)
 -@app.on_event("startup")
 def start():
     print("started")
-
-## advise-never-ran
-> `pool`, shop.py:7: it was given to Starlette, and nothing ran it
-= never-ran
-inner = Starlette(lifespan=pool)
-async def life(app):
-+    async with inner.router.lifespan_context(inner) as state:
-+        yield state
--    yield
-app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 
 ## advise-register-sooner
 > pool was registered after startup had begun, and nothing ran it (`life`, shop.py:15)
@@ -1254,19 +1207,6 @@ async def life(app):
 -    yield
 +    async with pool():
 +        yield
-
-## cut-off
-> clean-up was cancelled in `life`, shop.py:18, at `await close()`
-= cut-off
-async def life(app):
-    async with anyio.create_task_group() as group:
-        group.start_soon(anyio.sleep_forever)
-        yield
-        group.cancel_scope.cancel()
--        await close()
-+    await close()
-async def close():
-    await anyio.sleep(0.01)
 
 ## skipped
 > `await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task

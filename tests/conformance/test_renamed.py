@@ -8,12 +8,17 @@ import pytest
 from renamed import Renamed
 from test_app_causes import ALONE, CASES, NUMBER, SERVES, limit, variant
 
+import problems
 from apart import checked_program
 from lifespec.conformance import Report
 from lifespec.words import english
 
 MEASURED = re.compile(rf"{NUMBER.pattern}|\d+ %|\d+\.\d+ s")
-PROGRAMS = causes.FAULTS | causes.PROGRAMS | causes.TRIED
+PROGRAMS = {
+    name: causes.PRELUDE + variant(program.source, "-")
+    for name, program in (causes.FAULTS | causes.PROGRAMS | causes.TRIED).items()
+}
+PROGRAMS |= {name: program.source for name, program in problems.PROGRAMS.items()}
 
 
 def said(report: Report, program: Renamed) -> tuple[int, list[str]]:
@@ -26,7 +31,7 @@ def said(report: Report, program: Renamed) -> tuple[int, list[str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_other_names_change_no_report(name: str, tmp_path: Path) -> None:
-    program = Renamed(causes.PRELUDE + variant(PROGRAMS[name].source, "-"))
+    program = Renamed(PROGRAMS[name])
     only = CASES.get(name, [*ALONE, *SERVES])
     for _ in range(2):  # a machine that is busy may change what is told of seconds
         before, after = (

@@ -3,17 +3,14 @@
 import inspect
 import json
 import re
-import tomllib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from babel.messages.pofile import read_po
 from samples import ROOT
 
 from lifespec import Lifespan
-from lifespec.catalog import data, translator
 from lifespec.server import TABLE
 from lifespec_docs.blocks import joined, programs
 from lifespec_docs.facts import facts
@@ -87,21 +84,6 @@ def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.Monkey
     exits = {(phase, "exited") for phase in TABLE}  # one case: test_server has each phase
     assert rows - exits <= met
     assert exits & met
-
-
-def test_a_report_names_a_page_by_its_title() -> None:
-    """In both languages: a title that has changed cannot be found."""
-    sentences = tomllib.loads(data("sentences.toml"))["sentences"]
-    named = {key.removeprefix("page-"): sentences[key] for key in sentences if "page-" in key}
-    assert len(named) > 5
-    for name, title in named.items():
-        text = (DOCS / f"{name}.md").read_text("utf-8")
-        heading = text.partition("\n# ")[2].partition("\n")[0]
-        with (ROOT / f"locales/zh_CN/LC_MESSAGES/{name}.po").open("rb") as file:
-            entry = read_po(file).get(heading)
-        assert title == f'"{heading}"'
-        if entry and entry.string and not entry.fuzzy:
-            assert translator("zh")(title) == f"《{entry.string}》"
 
 
 SHAPES = re.compile(r"[\w.-]+/[\w.-]+(/(issues|pull)/\d+|/(blob|tree)/[0-9a-f]{40}/.+)?")

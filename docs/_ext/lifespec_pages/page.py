@@ -8,6 +8,7 @@ A `python` or `pycon` block runs, and a `sh` block that is `{.real}`. Classes ab
     {.real .beside}                 it finds copies of the files that the page shows
     {.real .pytest}                 pytest runs it; the output is errors and summary, without times
     {.real .uvicorn}                uvicorn serves its `app`; the output is the log
+    {.real .report}                 `lifespec check app` of each line runs once for both languages
     {.lifespan}                     `Lifespan` serves its `app`, which answers one request
     {.file-shop}                    the real blocks below find it as shop.py (shop.toml, shop.pl)
 

@@ -1,13 +1,14 @@
 """The rules as a terminal shows them, in the reader's language."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lifespec.catalog import WIDTH, Translate, _, columns, translator, wrapped
-from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule
+from lifespec.conformance.rules import BEHAVIOUR, MAIN, Rule, rules
 from lifespec.validate import SPECS
 from lifespec.words import base, names, site
 
 NONE = "–"
+INDENT = "      "
 
 
 def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
@@ -33,6 +34,22 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     if base():
         yield ""
         yield from wrapped(f"{site(language)}{rule.address}", width)
+
+
+def listed(problems: Mapping[str, str], language: str, width: int = WIDTH) -> Iterator[str]:
+    """Yield the names that can be explained: problems with their titles, rules with sentences."""
+    translate = translator(language)
+    sentences = {}
+    for name, rule in rules().items():
+        sentences[name] = rule.sentence(next(iter(rule.boxes)), translate)
+    for head, group in ((_("Problems"), problems), (_("Rules"), sentences)):
+        yield translate(head)
+        for name, text in group.items():
+            yield f"  {name}"
+            for line in wrapped(text, width - len(INDENT)):
+                yield f"{INDENT}{line}"
+        if group is problems:
+            yield ""
 
 
 def _table(rule: Rule, translate: Translate, width: int) -> Iterator[str]:

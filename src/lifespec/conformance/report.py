@@ -10,7 +10,8 @@ from lifespec.conformance.cases import COURSE, TWICE, Role, load, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import PROBLEMS, name_of
+from lifespec.diagnosis.problem import FAILING, name_of
+from lifespec.pages import more
 from lifespec.testing.trace import sequence
 from lifespec.words import Words, base, sentences, site
 
@@ -97,8 +98,8 @@ class Report:
     @property
     def problems(self) -> dict[str, list[Fact]]:
         """What was found beside the rules, by the name of the problem, the worst first."""
-        # PROBLEMS has the worst first, and a dict keeps the order in which its keys came
-        by_name: dict[str, list[Fact]] = {name: [] for name in PROBLEMS}
+        # FAILING has the worst first, and a dict keeps the order in which its keys came
+        by_name: dict[str, list[Fact]] = {name: [] for name in FAILING}
         for row in self.rows:
             name = name_of(row.fact)
             if name:
@@ -281,7 +282,7 @@ class _Page:
         rows = [*self.first_rows()]
         if judged:
             rows += self.rule_rows()
-        yield from self.grid(rows)
+        yield from self.grid([*rows, *self.more_rows()])
         for group in self.blocks():
             yield ""
             yield from self.block(group)
@@ -349,6 +350,19 @@ class _Page:
             if others:
                 case = self.say("first-of", name=case, count=len(others))
             yield self.say("open-shortly", rules=names, what=observed, cases=case)
+
+    def more_rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the commands that explain what stands in the rows above."""
+        facts = [self.report.obstacle, *(row.fact for row in self.report.rows)]
+        for command in more(facts):
+            yield "more", self.words.say(command)
+
+    def open(self, group: Sequence[Finding]) -> str:
+        """Return what was seen of a rule that is open, and when: what happens in the first case."""
+        first, says = group[0], {case.name: case.says for case in load()}
+        names = tuple(dict.fromkeys(each.case for each in group))
+        when = self.words.translate(says.get(first.case, ""))
+        return self.say("open", rule=first.rule, when=when, what=first.observed, cases=names)
 
     def blocks(self) -> Iterator[Sequence[Finding]]:
         """Yield the findings that are told in full, equal ones of several cases together."""

@@ -1,7 +1,7 @@
 """What to change, by what was found: the same for a check, for a test and for a running server.
 
-Each row was tried: tests/conformance/causes.py has a program with the fault, and the change after
-which it has none.
+Each row was tried: the page of its problem or tests/conformance/causes.py has a program with the
+fault, and the change after which it has none.
 """
 
 import errno
@@ -147,10 +147,6 @@ ROWS = (
     Row(OPEN, "advise-limit-gunicorn", where="gunicorn"),
     Row(OPEN, "advise-limit-gunicorn-worker", where="gunicorn, asgi"),
     Row(OPEN, "advise-limit-gunicorn-timeout", where="gunicorn, uvicorn-worker"),
-    Row(["watch-importing", "watch-uncalled", "watch-not-stopped"], "see-troubleshooting"),
-    Row(["watch-failed", "watch-failed-again"], "see-troubleshooting"),
-    Row([*OPEN, "watch-silent", "watch-signal-lost", "signal-taken"], "see-hang"),
-    Row(["watch-cut-off", "watch-startup-cut-off", "watch-left-out"], "see-hang"),
 )
 
 

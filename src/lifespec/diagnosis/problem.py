@@ -1,46 +1,119 @@
-"""What can be found about an application beside the rules: a public name for each.
+"""The problems of an application, each with a public name: the one table of these names.
 
-By such a name a report says what fails with `--strict`, and `--ignore` leaves it out.  A name stays
-what it is, and this is the only place that says what it means.  What is named here is its author's
-doing, and was seen: of what libraries leave behind, and of what may be meant so, an author is told,
-and nothing fails.
+`docs/problems/NAME.md` is the page of a problem, and `lifespec explain NAME` prints it.  A name
+stays what it is.  What is its author's doing, and was seen, fails with `--strict`, and `--ignore`
+leaves it out; of what libraries leave behind, and of what may be meant so, an author is told, and
+nothing fails.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from lifespec.diagnosis.fact import Fact
 
-PROBLEMS: Mapping[str, Collection[str]] = {  # kinds of facts by name, the worst first
-    "thread-stays": ("thread-left",),
-    "never-ran": ("never-ran", "never-ran-mounted", "registered-late"),
-    "handler-ignored": ("handler-ignored",),
-    "cut-off": ("cut-off", "cut-off-error"),
-    "left-out": ("left-out",),
-    "task-failed": ("died", "died-stopping"),
-    "state-dropped": ("state-dropped", "state-unseen"),
-    "state-rebound": ("state-rebound",),
-    "logged-error": ("logged-when",),
-    "signal-taken": ("signal-taken",),
-    "set-from-thread": ("due",),
-    "second-start": ("again",),
-    "process-left": ("process-left",),
-    "left-open": ("unclosed",),
-    "task-left": ("task-left", "task-unawaited"),
-    "daemon-left": ("daemon-left",),
-    "entered-twice": ("entered-twice",),
-    "made-only": ("made-only",),
-    "context-variable": ("context-variable",),
-    "busy": ("busy",),
-    "does-not-return": ("does-not-return",),
+
+class Kinds(NamedTuple):
+    """The kinds of facts that tell of a problem: those that fail with --strict, and others.
+
+    The others are what else is seen of it, such as a wait, and what to change.
+    """
+
+    fail: Collection[str] = ()
+    tell: Collection[str] = ()
+
+
+PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, the worst at the top
+    "thread-stays": Kinds(["thread-left"], ["watch-thread"]),
+    "never-ran": Kinds(["never-ran", "never-ran-mounted", "registered-late"]),
+    "handler-ignored": Kinds(["handler-ignored"]),
+    "cut-off": Kinds(["cut-off", "cut-off-error"], ["skipped", "watch-cut-off"]),
+    "left-out": Kinds(["left-out"]),
+    "task-failed": Kinds(["died", "died-stopping"]),
+    "state-dropped": Kinds(["state-dropped", "state-unseen"]),
+    "state-rebound": Kinds(["state-rebound"]),
+    "logged-error": Kinds(["logged-when"]),
+    "signal-taken": Kinds(["signal-taken"]),
+    "set-from-thread": Kinds(["due"], ["doing-awaits-due"]),
+    "second-start": Kinds(["again"]),
+    "process-left": Kinds(["process-left"], ["watch-child"]),
+    "left-open": Kinds(["unclosed"]),
+    "task-left": Kinds(["task-left", "task-unawaited"]),
+    "daemon-left": Kinds(["daemon-left"]),
+    "entered-twice": Kinds(["entered-twice"]),
+    "made-only": Kinds(["made-only"]),
+    "context-variable": Kinds(["context-variable"]),
+    "busy": Kinds(["busy"]),
+    "does-not-return": Kinds(["does-not-return"]),
+    # what a framework cannot use
+    "lifespan-shape": Kinds(
+        tell=[
+            *("advise-no-call", "advise-decorator", "advise-one-argument"),
+            *("given-module", "given-no-lifespan"),
+        ]
+    ),
+    "yields-no-mapping": Kinds(tell=["advise-mapping"]),
+    "yields-once": Kinds(tell=["advise-yield-once"]),
+    "hooks-gone": Kinds(tell=["advise-hooks-gone"]),
+    "depends": Kinds(tell=["advise-depends"]),
+    "middleware-late": Kinds(tell=["advise-middleware-late"]),
+    # an exception
+    "startup-raised": Kinds(tell=["watch-failed", "watch-failed-again"]),
+    "variable-missing": Kinds(tell=["advise-variable"]),
+    "module-missing": Kinds(tell=["advise-missing-module"]),
+    "port-taken": Kinds(tell=["advise-port"]),
+    "service-down": Kinds(tell=["advise-service"]),
+    "other-loop": Kinds(tell=["advise-other-loop"]),
+    "no-loop": Kinds(tell=["advise-no-loop", "advise-await"]),
+    "cancel-scope": Kinds(tell=["advise-cancel-scope"]),
+    "cancelled": Kinds(tell=["advise-cancelled"]),
+    "fails-while-serving": Kinds(tell=["advise-crash"]),
+    # the protocol
+    "unsupported": Kinds(tell=["advise-no-lifespan", "advise-find-lifespan"]),
+    "scope-type-ignored": Kinds(tell=["advise-scope", "advise-any-scope"]),
+    "served-without-startup": Kinds(tell=["advise-send-failed"]),
+    "no-answer": Kinds(tell=["advise-answer", "advise-silent"]),
+    "returns-early": Kinds(tell=["advise-wait"]),
+    # a wait
+    "blocks-the-loop": Kinds(tell=["doing-blocked", "way-out-blocked"]),
+    "waits-for-lock": Kinds(tell=["doing-awaits-lock"]),
+    "waits-for-event": Kinds(tell=["doing-awaits-event"]),
+    "waits-for-queue": Kinds(tell=["doing-awaits-item", "doing-awaits-room", "doing-awaits-queue"]),
+    "waits-for-future": Kinds(tell=["doing-awaits-future"]),
+    "waits-for-connection": Kinds(tell=["doing-awaits-connection"]),
+    "waits-for-process": Kinds(tell=["doing-awaits-process"]),
+    "waits-for-thread": Kinds(tell=["doing-awaits-thread"]),
+    "waits-at-startup": Kinds(tell=["doing-awaits-sleep", "doing-awaits-again", "advise-startup"]),
+    "waits-at-shutdown": Kinds(tell=["advise-clean-up"]),
+    # a server
+    "open-requests": Kinds(
+        tell=["watch-requests", "watch-background", "watch-requests-and-background"]
+    ),
+    "signal-lost": Kinds(tell=["watch-signal-lost"]),
+    "shutdown-skipped": Kinds(tell=["watch-left-out", "watch-startup-cut-off"]),
 }
-_NAMES = {kind: name for name, kinds in PROBLEMS.items() for kind in kinds}
+FAILING = [name for name, kinds in PROBLEMS.items() if kinds.fail]  # with --strict
+_FAIL = {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.fail}
+_ALL = _FAIL | {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.tell}
 
 
 def name_of(found: Fact) -> str:
-    """Return the name of the problem that a fact tells of, or ""."""
-    if found.kind in _NAMES:
-        return _NAMES[found.kind]
+    """Return the name of the problem that fails with --strict and that a fact tells of, or ""."""
+    if found.kind in _FAIL:
+        return _FAIL[found.kind]
     inner = found.parts.get("what")  # of a fact with its place, or with its condition
     if isinstance(inner, Fact):
         return name_of(inner)
     return ""
+
+
+def names_of(facts: Iterable[object]) -> list[str]:
+    """Return the names of the problems that facts and their parts tell of, each once."""
+    return [*dict.fromkeys(_ALL[kind] for each in facts for kind in _kinds(each) if kind in _ALL)]
+
+
+def _kinds(part: object) -> Iterator[str]:
+    """Yield the kind of a fact, and those of its parts."""
+    if isinstance(part, Fact):
+        yield part.kind
+        for each in part.parts.values():
+            yield from _kinds(each)

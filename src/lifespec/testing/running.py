@@ -301,11 +301,17 @@ def _end(entries: Iterable[Entry]) -> str:
 
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:
-    """Return sentences in the language of the locale; few tests need any."""
+    """Return sentences in the language of the locale, each with the command that explains it."""
+    from lifespec.pages import more  # noqa: PLC0415  few tests need any
     from lifespec.words import Words  # noqa: PLC0415
 
     words = Words(language(os.environ))
-    return [words.say(each) for each in facts]
+    sentences = []
+    for each in facts:
+        commands = tuple(more([each]))
+        found = fact("explained", what=each, more=commands) if commands else each
+        sentences.append(words.say(found))
+    return sentences
 
 
 @contextmanager

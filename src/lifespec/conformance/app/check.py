@@ -33,7 +33,7 @@ from lifespec.conformance.judge import Judge
 from lifespec.conformance.report import Report
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import PROBLEMS, name_of
+from lifespec.diagnosis.problem import FAILING, name_of
 
 LIMIT = 30.0  # seconds for an answer
 AGAIN = cases.TWICE
@@ -107,8 +107,8 @@ def check_middleware(
 
 def known_name(name: str) -> str:
     """Return what can be left out: a rule ID, or the name of a problem; raise Unchecked if none."""
-    if name not in rules() and name not in PROBLEMS:
-        raise unknown("name", name, [*rules(), *PROBLEMS], "lifespec cases")
+    if name not in rules() and name not in FAILING:
+        raise unknown("name", name, [*rules(), *FAILING], "lifespec cases")
     return name
 
 

@@ -1,0 +1,163 @@
+"""The pages of problems, as a terminal shows them.
+
+A page is Markdown.  The package has the pages and their catalog, which the build puts there; a
+checkout has them in its folders of documents and of translations.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from lifespec.catalog import WIDTH, Translate, read_catalog, wrapped
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.problem import PROBLEMS, names_of
+from lifespec.words import base, site
+
+CATALOGS = "locales/zh_CN/LC_MESSAGES/problems.po"
+INDENT = "    "
+CHINESE = "{output} zh"  # a block
+FENCE = re.compile(r"^(`{3,}|:{3,})(.*)$")
+ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
+FILE = re.compile(r"\.file-(\w+)")
+LABEL = re.compile(r"^(?:\(.*\)=|\{[.#].*\})$")  # an anchor, or classes of what follows
+LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
+ROLE = re.compile(r"\{[\w:]+\}`([^`]*)`")
+TARGET = re.compile(r"^(.*?) ?<(.*)>$")
+
+
+def folder() -> Traversable:
+    """Return where the pages are: in the package, or in the documents of a checkout."""
+    own = resources.files("lifespec") / "problems"
+    return own if own.is_dir() else Path(__file__).parents[2] / "docs" / "problems"
+
+
+@functools.cache
+def page(name: str) -> str:
+    """Return the page of a problem, or "" if it has none."""
+    file = folder() / f"{name}.md"
+    return file.read_text("utf-8") if name in PROBLEMS and file.is_file() else ""
+
+
+@functools.cache
+def _catalog(language: str) -> Mapping[str, str]:
+    if language == "en":
+        return {}
+    packaged = folder() / f"problems.{language}.po"
+    file = packaged if packaged.is_file() else Path(__file__).parents[2] / CATALOGS
+    return read_catalog(file.read_text("utf-8"))
+
+
+def _translator(language: str) -> Translate:
+    known = _catalog(language)
+    return lambda english: known.get(english, english)
+
+
+def title(name: str, language: str) -> str:
+    """Return the title of a problem's page."""
+    heading = next(line for line in page(name).split("\n") if line.startswith("# "))
+    return _plain(_translator(language)(heading.removeprefix("# ")), language)
+
+
+def more(facts: Iterable[object]) -> list[Fact]:
+    """Return the commands that explain what facts tell of: one for each problem with a page."""
+    return [fact("explain", name=name) for name in names_of(facts) if page(name)]
+
+
+def lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
+    """Yield what a terminal of so many columns shows of a problem's page."""
+    translate = _translator(language)
+    last = ""
+    for kind, text in _shown([*_parts(page(name))], language):
+        if last and last != "caption" and not last == kind == "item":  # items stand close together
+            yield ""
+        last = kind
+        if kind == "code":
+            yield from (f"{INDENT}{line}".rstrip() for line in text.split("\n"))
+        elif kind == "item":
+            yield from wrapped(f"- {_plain(translate(text), language)}", width, "  ")
+        else:
+            yield from wrapped(_plain(translate(text), language), width)
+    if base():
+        yield ""
+        yield f"{site(language)}problems/{name}.html"
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a page: what each is, and its text.
+
+    A paragraph is one line, as it is in the catalog.
+    """
+    lines = iter(text.split("\n"))
+    paragraph: list[str] = []
+    file = ""
+    for line in lines:
+        fence, label = FENCE.match(line), LABEL.match(line)
+        if paragraph and (not line.strip() or ITEM.match(line) or fence or label):
+            yield _paragraph(paragraph)
+            paragraph = []
+        if fence:
+            if file:
+                yield "caption", file
+            file = ""
+            yield fence[2].strip(), "\n".join(_until(lines, fence[1]))
+        elif line == "---":  # the words of the search
+            _until(lines, "---")
+        elif line.startswith("#"):
+            yield "heading", line.lstrip("# ")
+        elif label:
+            named = FILE.search(line)
+            file = f"{named[1]}.py:" if named else ""
+        elif line.strip():
+            paragraph.append(line.strip())
+    if paragraph:
+        yield _paragraph(paragraph)
+
+
+def _paragraph(gathered: list[str]) -> tuple[str, str]:
+    text = " ".join(gathered)
+    marker = ITEM.match(text)
+    return ("item", text[marker.end() :]) if marker else ("paragraph", text)
+
+
+def _until(lines: Iterator[str], end: str) -> list[str]:
+    """Take lines up to one that is a mark."""
+    taken = []
+    for line in lines:
+        if line == end:
+            break
+        taken.append(line)
+    return taken
+
+
+def _shown(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tuple[str, str]]:
+    """Yield the parts that a terminal shows, of outputs those in the reader's language."""
+    for number, (kind, text) in enumerate(parts):
+        if kind in ("heading", "paragraph", "item", "caption"):
+            yield kind, text
+        elif kind == CHINESE:
+            if language == "zh":
+                yield "code", text
+        elif kind.startswith("{output}"):
+            is_doubled = parts[number + 1 : number + 2] and parts[number + 1][0] == CHINESE
+            if language == "en" or not is_doubled:
+                yield "code", text
+        elif not kind.startswith("{"):
+            yield "code", text
+
+
+def _plain(text: str, language: str) -> str:
+    """Return a text without the marks of links and roles: a page of the site by its address."""
+
+    def named(role: re.Match[str]) -> str:
+        shown = TARGET.match(role[1])
+        return shown[1] if shown else role[1].removeprefix("/")
+
+    def linked(link: re.Match[str]) -> str:
+        if link[2].startswith("http"):
+            return f"{link[1]} ({link[2]})" if language == "en" else f"{link[1]}（{link[2]}）"
+        return link[1]
+
+    return ROLE.sub(named, LINK.sub(linked, text))

@@ -1,0 +1,29 @@
+"""The programs of the pages of problems: what has the fault, as the page shows it."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from lifespec_pages.page import blocks
+
+FOLDER = Path(__file__).parents[2] / "docs" / "problems"
+
+
+class Program(NamedTuple):
+    """A program with a fault; `hangs` says whether its check has a limit."""
+
+    source: str
+    hangs: bool
+
+
+def _programs() -> dict[str, Program]:
+    """Return the programs by the name of their problem."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.md")):
+        for block in blocks(path, path.name):
+            if "report" in block.classes:
+                hangs = "--timeout" in block.source
+                found.setdefault(path.stem, Program(dict(block.files)["shop.py"], hangs))
+    return found
+
+
+PROGRAMS = _programs()

@@ -1,0 +1,135 @@
+"""A problem is a page: its program shows it, and a change removes it; reports lead there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from lifespec import pages
+from lifespec.catalog import columns
+from lifespec.diagnosis import advice
+from lifespec.diagnosis.fact import Fact
+from lifespec.diagnosis.problem import FAILING, PROBLEMS, names_of
+from lifespec.words import FOLDERS
+from lifespec_pages.block import Block
+from lifespec_pages.page import blocks
+
+DOCS = Path(__file__).parents[2] / "docs"
+FOLDER = DOCS / "problems"
+NAMES = [name for name in PROBLEMS if pages.page(name)]
+WAITING = {  # names whose page is not written yet
+    "handler-ignored",
+    "left-out",
+    "state-dropped",
+    "state-rebound",
+    "logged-error",
+    "signal-taken",
+    "set-from-thread",
+    "second-start",
+    "process-left",
+    "left-open",
+    "task-left",
+    "daemon-left",
+    "entered-twice",
+    "made-only",
+    "context-variable",
+    "busy",
+    "does-not-return",
+    "lifespan-shape",
+    "yields-no-mapping",
+    "yields-once",
+    "hooks-gone",
+    "depends",
+    "middleware-late",
+    "startup-raised",
+    "variable-missing",
+    "module-missing",
+    "port-taken",
+    "service-down",
+    "other-loop",
+    "no-loop",
+    "cancel-scope",
+    "cancelled",
+    "fails-while-serving",
+    "unsupported",
+    "scope-type-ignored",
+    "served-without-startup",
+    "no-answer",
+    "returns-early",
+    "waits-for-lock",
+    "waits-for-event",
+    "waits-for-queue",
+    "waits-for-future",
+    "waits-for-connection",
+    "waits-for-process",
+    "waits-for-thread",
+    "waits-at-startup",
+    "waits-at-shutdown",
+    "open-requests",
+    "signal-lost",
+    "shutdown-skipped",
+}
+ADVISED_FOR = {  # advice whose problem is named by what was found
+    "advise-close", "advise-died", "advise-handler-ignored", "advise-register-sooner",
+    "advise-never-ran", "advise-any-scope", "advise-thread", "advise-clean-up",
+}  # fmt: skip
+ONLY_SEEN_ELSEWHERE = {"open-requests", "signal-lost", "shutdown-skipped"}  # `watch` shows these
+PROSE = re.compile(r"^(?:```|\{|\(|---|myst:|  |#).*|`[^`]*`", re.MULTILINE)
+
+
+def checks(name: str) -> list[Block]:
+    """Return the checks of a page's programs, in English."""
+    found = blocks(FOLDER / f"{name}.md", name)
+    return [each for each in found if "report" in each.classes and each.locale == "C.UTF-8"]
+
+
+def test_each_name_has_a_page_and_each_page_a_name() -> None:
+    written = {path.stem for path in FOLDER.glob("*.md")}
+    assert written | WAITING == {*PROBLEMS}
+    assert not written & WAITING
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_shows_its_problem_and_a_change_that_removes_it(name: str) -> None:
+    """Its outputs are compared where the page runs."""
+    first, *others = checks(name)
+    command = f"lifespec explain {name}"
+    assert name in ONLY_SEEN_ELSEWHERE or command in (first.output or "")
+    cured = others[-1]
+    assert "--strict" in cured.source
+    assert "lifespec explain" not in (cured.output or "")
+    if name in FAILING:
+        assert " problems " in f" {first.output} ".replace("\n", " ") or "does not" in str(
+            first.output
+        )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_short_and_stands_in_the_index(name: str) -> None:
+    text = pages.page(name).partition("\n# ")[2]
+    prose = re.sub(r"(?ms)^```.*?^```$", "", text)
+    assert 60 <= len(PROSE.sub("", prose).split()) <= 260
+    assert f"{{doc}}`problems/{name}`" in (DOCS / "troubleshooting.md").read_text("utf-8")
+
+
+def test_each_row_of_advice_names_a_problem() -> None:
+    for row in advice.ROWS:
+        named = names_of([Fact(row.change), *map(Fact, row.found)])
+        assert named or row.change in ADVISED_FOR, row
+
+
+def test_a_kind_of_fact_tells_of_one_problem() -> None:
+    kinds = [kind for each in PROBLEMS.values() for kind in (*each.fail, *each.tell)]
+    assert len(kinds) == len({*kinds})
+
+
+@pytest.mark.parametrize("language", FOLDERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_terminal_shows_a_page_in_its_language(name: str, language: str) -> None:
+    shown = [*pages.lines(name, language)]
+    text = "\n".join(shown)
+    assert not re.search(r"\{\w+\}`|^(```|\{\.|\(.*\)=|---)|\]\(", text, re.MULTILINE)
+    assert all(columns(each) <= 80 for each in shown if not each.startswith(pages.INDENT))
+    assert f"lifespec explain {name}" in text or name in ONLY_SEEN_ELSEWHERE
+    headings = [line[3:] for line in pages.page(name).split("\n") if line.startswith("## ")]
+    assert all((heading in shown) is (language == "en") for heading in headings)
