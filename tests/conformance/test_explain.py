@@ -5,7 +5,7 @@ from unicodedata import east_asian_width
 
 import pytest
 
-from lifespec import words
+from lifespec import catalog, words
 from lifespec.conformance import explain
 from lifespec.conformance.rules import rules
 
@@ -48,8 +48,8 @@ def test_rules_fit_a_terminal(rule_id: str, language: str, monkeypatch: pytest.M
 )
 def test_lines_end_where_they_may(text: str, lines: list[str]) -> None:
     """At a space, or beside a Chinese character, but before no mark that ends something."""
-    assert list(words.wrapped(text, 8)) == lines
-    assert list(words.wrapped("one two four", 8, "  ")) == ["one two", "  four"]
+    assert list(catalog.wrapped(text, 8)) == lines
+    assert list(catalog.wrapped("one two four", 8, "  ")) == ["one two", "  four"]
 
 
 def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
