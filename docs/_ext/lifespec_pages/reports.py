@@ -23,7 +23,7 @@ STATUS = 'echo "exit status $?"'
 
 def checked(words: list[str]) -> Report:
     """Return the report of a command, which names an application of a module."""
-    parsed = vars(cli._parser().parse_args(words))  # noqa: SLF001  the options are the command's
+    parsed = vars(cli._parser(str).parse_args(words))  # noqa: SLF001  the options are the command's
     name = parsed["of"][0]
     module, _, attribute = name.partition(":")
     subject: Any = name
