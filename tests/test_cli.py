@@ -92,7 +92,8 @@ NAMES = re.compile(
 )
 KNOWN = (  # of commands, files and standards
     "lifespec lifespan locale check app middleware server watch explain cases copy uvicorn JUnit"
-    " application validate messages startup-sent never-ran asgi amgi pagi trio server.py Python Lifespan"
+    " application validate messages startup-sent never-ran asgi amgi pagi trio server.py Python"
+    " Lifespan"
 )
 
 
