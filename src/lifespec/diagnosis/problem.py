@@ -82,7 +82,12 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "waits-for-connection": Kinds(tell=["doing-awaits-connection"]),
     "waits-for-process": Kinds(tell=["doing-awaits-process"]),
     "waits-for-thread": Kinds(tell=["doing-awaits-thread"]),
-    "waits-at-startup": Kinds(tell=["doing-awaits-sleep", "doing-awaits-again", "advise-startup"]),
+    "waits-at-startup": Kinds(
+        tell=[
+            *("doing-awaits-sleep", "doing-awaits-forever", "doing-awaits-again"),
+            "advise-startup",
+        ]
+    ),
     "waits-at-shutdown": Kinds(tell=["advise-clean-up"]),
     # a server
     "open-requests": Kinds(
