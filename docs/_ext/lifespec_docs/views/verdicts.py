@@ -122,19 +122,6 @@ def scores(name: str) -> Row:
     return {"of": name, "subjects": subjects(name), "signs": SIGNS}
 
 
-def best(name: str) -> Row:
-    """Say what is wrong with each server, and count those with which nothing is."""
-    rows = subjects(name)
-    good: dict[str, bool] = {}  # by server, which may have several rows
-    for row in rows:
-        row["starts"] = has_lifespan(row)
-        row["wrong"] = [verdict for verdict in ("fail", "warn") if row["counts"][verdict]]
-        server = row["name"].partition(",")[0]
-        observed = row["starts"] and not row["counts"]["skip"]
-        good[server] = good.get(server, True) and observed and not row["wrong"]
-    return {"of": name, "subjects": rows, "signs": SIGNS, "good": [*good.values()]}
-
-
 def matrix(name: str, kind: str = "rules", *form: str) -> Row:
     """Arrange the verdicts: the rules by stage of a lifespan, or the unspecified cases."""
     found = subjects(name)
@@ -174,7 +161,6 @@ def _statuses(seen: list[list[Any]]) -> list[str]:
 
 
 TABLES = {
-    "best": best,
     "exits": exits,
     "findings": findings,
     "matrix": matrix,
