@@ -42,8 +42,9 @@ class Answers:
 
     def acts(self, *, receives: bool = False) -> None:
         """Note the innermost application that acts, which may be a framework's."""
-        frames = (frame for frame, _ in traceback.walk_stack(sys._getframe(2)))  # noqa: SLF001
-        frame = next(filter(module_of, frames), None)
+        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
+        while frame and not module_of(frame):
+            frame = frame.f_back
         if frame is None:
             return
         self.seen.actor = module_of(frame)
@@ -66,19 +67,25 @@ class Answers:
             return
         inner = actors[-1]
         seen.actor = module_of(inner)
-        is_inner = first is not error or len(actors) > 1
+        # an application that is called by another one raises for the scope, before it receives
+        is_called_by_another = first is not error or len(actors) > 1
+        raises_itself = frames[-1] is inner
         has_received = (id(inner), inner.f_code) in self.receivers
-        seen.refuses = is_inner and frames[-1] is inner and not has_received
+        seen.refuses = is_called_by_another and raises_itself and not has_received
 
     def refusal(self, message: Any, kind: Any) -> Fact | None:
         """Take a step in the table of transitions; return why the message is refused, or None."""
-        event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
+        event = _event(kind)
         if event is None or event.sender == "server":
             return self._break("events-known", _unknown(kind, message))
-        no_text = self._failure(message, kind) if event.defaults else None
-        before, step = self.state, validate.TRANSITIONS[self.state][kind]
+        no_text = None
+        if event.defaults:
+            no_text = self._failure(message, kind)
+        before = self.state
+        step = validate.TRANSITIONS[before][kind]
         moment = fact(f"moment-{before}")
-        if rule := step.rule or step.warning:
+        rule = step.rule or step.warning
+        if rule:
             observed = fact("sent-when", event=kind, moment=moment)
             self._break(rule, observed, is_open=bool(step.warning))
         if step.to == before:
@@ -89,20 +96,25 @@ class Answers:
 
     def text(self, message: Any, kind: Any) -> str:
         """Return the message of a failure, or ""."""
-        event = validate.EVENTS.get(kind) if isinstance(kind, str) else None
+        event = _event(kind)
         if event is None or not event.defaults:
             return ""
         text = self._message(message)
-        return cut(text if isinstance(text, str) else short_repr(text))
+        if not isinstance(text, str):
+            text = short_repr(text)
+        return cut(text)
 
     def _message(self, message: Mapping[str, Any]) -> Any:
-        return message.get("message", None if validate.SPECS[self.spec].needs_message else "")
+        if validate.SPECS[self.spec].needs_message:
+            return message.get("message")
+        return message.get("message", "")
 
     def _failure(self, message: Mapping[str, Any], kind: str) -> Fact | None:
         """Keep the exception of a failure; return why its message is refused, or None."""
         if not validate.SPECS[self.spec].failures:
             self._break("events-known", fact("sent-not-in-spec", event=kind), is_open=True)
-        if error := sys.exc_info()[1]:  # which a framework has caught before it sends its text
+        error = sys.exception()
+        if error:  # which a framework has caught before it sends its text
             self.seen.caught = described(error)
         text = self._message(message)
         if isinstance(text, str):
@@ -114,39 +126,51 @@ class Answers:
         phase, _, answer = kind.removeprefix("lifespan.").partition(".")
         self.seen.answers(phase, answer)
         if answer == "complete" and phase == "startup":
-            self.provided = {**(self.live or {})}
+            state = self.live or {}
+            self.provided = {**state}
             self.seen.facts += _variables(self.context)
-            for key in self.live or ():
+            for key in state:
                 if not isinstance(key, str):
                     self._break("state-keys-text", fact("key-at-startup", key=short_repr(key)))
 
     def _break(self, rule: str, observed: Fact, *, is_open: bool = False) -> Fact:
         """Note that a message broke a rule; return what was observed."""
-        is_open = is_open or rule in validate.SPECS[self.spec].open
+        if rule in validate.SPECS[self.spec].open:
+            is_open = True
         self.seen.broken.append(Broken(rule, observed, is_open))
         return observed
+
+
+def _event(kind: object) -> validate.Event | None:
+    """Return the event of this type, if there is one."""
+    return validate.EVENTS.get(kind) if isinstance(kind, str) else None
 
 
 def _unknown(kind: object, message: object) -> Fact:
     """Return that there is no such event, and which one may have been meant."""
     if not isinstance(kind, str):
         return fact("no-event", value=short_repr(message))
-    known = [each.type for each in validate.EVENTS.values() if each.sender == "application"]
-    if meant := difflib.get_close_matches(kind, known, n=1):
+    known = [event.type for event in validate.EVENTS.values() if event.sender == "application"]
+    meant = difflib.get_close_matches(kind, known, n=1)
+    if meant:
         return fact("unknown-event-but", event=cut(kind, 100), meant=meant[0])
     return fact("unknown-event", event=cut(kind, 100))
 
 
 def _variables(before: Context) -> list[Fact]:
     """Return the context variables in the author's modules that this context has set."""
-    found = [
-        each for each, value in copy_context().items() if before.get(each, before) is not value
-    ]
-    own = [vars(module) for module, _file in own_modules()] if found else []
-    named = {
-        value: name for each in own for name, value in each.items() if type(value) is ContextVar
-    }
-    return [fact("context-variable", name=named[each]) for each in found if each in named]
+    changed = []
+    for variable, value in copy_context().items():
+        if before.get(variable, before) is not value:  # `before` is no value of any
+            changed.append(variable)
+    if not changed:  # modules may be many
+        return []
+    names = {}
+    for module, _file in own_modules():
+        for name, value in vars(module).items():
+            if type(value) is ContextVar:
+                names[value] = name
+    return [fact("context-variable", name=names[var]) for var in changed if var in names]
 
 
 def module_of(frame: FrameType) -> str:

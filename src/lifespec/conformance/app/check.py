@@ -128,12 +128,9 @@ def _check(
         except NotFound as error:
             rows = tuple(printed(error.printed))
             return replace(report, subject=host.name, obstacle=error.fact, rows=rows)
-    first = results[plan.first]
-    findings = [
-        finding
-        for case in plan.cases.values()
-        for finding in _findings(job, case, results, first.seen)
-    ]
+    findings: list[Finding] = []
+    for case in plan.cases.values():
+        findings += _findings(job, case, results, results[plan.first].seen)
     report = replace(
         report,
         subject=host.name,
@@ -151,9 +148,11 @@ def _check(
 
 def _with_failures(report: Report, results: Mapping[str, Result]) -> Report:
     """Return a report that says what went wrong in lifespec itself: then it is no verdict."""
-    failures = list[Fact]()
+    failures: list[Fact] = []
     for result in results.values():
-        failures += [failure for failure in result.seen.failures if failure not in failures]
+        for failure in result.seen.failures:
+            if failure not in failures:
+                failures.append(failure)
     if not failures:
         return report
     rows_of_failures = [Row("lifespec", failure) for failure in failures[:MOST_FAILURES]]
@@ -164,7 +163,9 @@ def _host(job: Job) -> process.Host | process.Here:
     """Return what plays cases, and raises NotFound if there is no subject."""
     if isinstance(job.subject, tuple):
         return Command(job, job.subject)
-    return process.Host(job) if isinstance(job.subject, str) else process.Here(job)
+    if isinstance(job.subject, str):
+        return process.Host(job)
+    return process.Here(job)  # an object cannot be sent to another process
 
 
 def _results(
@@ -176,9 +177,35 @@ def _results(
     """
     host.find()
     hear.plan(plan.fact())
+    first = _first(job, plan, host, hear)
+    results = {plan.first: first}
+    at_once, pace = plan.at_once(first.seen)
+    apply = []
+    for case in plan.cases.values():
+        if case.name != plan.first and not _reason(job, case, first.seen):
+            apply.append(case.name)
+    others = [*plan.lives(apply)]
+    doubtful = []
+    if others:
+        for life in host.play(others, at_once, hear.wait):
+            for name in life.case.split("+"):
+                results[name] = life._replace(case=name)
+                findings = [*_findings(job, plan.cases[name], results, first.seen)]
+                if _is_doubtful(job, life, name, findings):
+                    doubtful.append(name)
+                else:
+                    hear.case(name, findings)
+    for name in doubtful:
+        results[name] = next(host.play([name], 1, hear.wait))
+        hear.case(name, [*_findings(job, plan.cases[name], results, first.seen)])
+    return results, pace
+
+
+def _first(job: Job, plan: Plan, host: process.Host | process.Here, hear: Hear) -> Result:
+    """Play the first case; raise NotFound if it shows that nothing can be checked."""
     first = next(host.play([plan.first], 1, hear.wait))
-    if why := first.seen.blocker:
-        not_found = NotFound(why)
+    if first.seen.blocker:
+        not_found = NotFound(first.seen.blocker)
         not_found.printed = first.seen.printed
         raise not_found
     if first.seen.unplayed:  # nothing is known of the application
@@ -186,40 +213,26 @@ def _results(
     if job.role == "application":
         known = Summary(first.seen, None, None, job.limit).rows()
         hear.first([row for row in known if row.label in ("starts", "stops")])
-    results, doubtful = {plan.first: first}, list[str]()
-    apply = [case.name for case in plan.cases.values() if not _reason(job, case, first.seen)]
-    others = [*plan.lives(name for name in apply if name != plan.first)]
-    at_once, pace = plan.at_once(first.seen)
-    for life in host.play(others, at_once, hear.wait) if others else ():
-        for name in life.case.split("+"):
-            results[name] = life._replace(case=name)
-            found = [*_findings(job, plan.cases[name], results, first.seen)]
-            if name != life.case:  # what shows anything here may be another case's
-                fails = any(each.verdict in (Verdict.FAIL, Verdict.WARN) for each in found)
-            else:
-                fails = not life.seen.awaited and _is_doubtful(name, life.seen, found, job.limit)
-            if job.role == "application" and fails:
-                doubtful.append(name)
-            else:
-                hear.case(name, found)
-    for name in doubtful:
-        results[name] = next(host.play([name], 1, hear.wait))
-        hear.case(name, [*_findings(job, plan.cases[name], results, first.seen)])
-    return results, pace
+    return first
 
 
-def _is_doubtful(case: str, seen: Observation, found: Collection[Finding], limit: float) -> bool:
-    """Tell whether a case may have gone wrong only because others were played at the same time.
+def _is_doubtful(job: Job, life: Result, name: str, findings: Collection[Finding]) -> bool:
+    """Tell whether a case may have gone wrong only because of others that were played beside it.
 
-    They may want the same port, or the same file.
+    They may want the same port, or the same file; in one life with others, what shows anything may
+    be another case's.  Middleware has neither.
     """
-    if seen.unplayed:
+    if job.role == "middleware":
         return False
-    if case == SERVING and not stops(seen):
+    if name != life.case:
+        return any(finding.verdict in (Verdict.FAIL, Verdict.WARN) for finding in findings)
+    if life.seen.awaited or life.seen.unplayed:
+        return False
+    if name == SERVING and not stops(life.seen):
         return True
-    if case == AGAIN and any(second_start(seen, limit)):
+    if name == AGAIN and any(second_start(life.seen, job.limit)):
         return True
-    return any(finding.fails(strict=True) for finding in found)
+    return any(finding.fails(strict=True) for finding in findings)
 
 
 def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
@@ -227,13 +240,14 @@ def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
     if job.role == "middleware" or "type" in case.script[0].keys:
         return None
     startup, shutdown = answers(seen)
-    if startup.how in (*ENDED, "refused"):
+    if startup.how in ENDED or startup.how == "refused":
         return Fact("unsupported")
     if seen.startup.how != "complete":
         return Fact("does-not-start")
-    hangs = shutdown.how in LATE
-    events = [each for each in case.script if each.verb == "offer"]
-    return Fact("does-not-stop") if hangs and len(events) > 1 else None
+    events = [action for action in case.script if action.verb == "offer"]
+    if shutdown.how in LATE and len(events) > 1:  # the case goes on to shutdown
+        return Fact("does-not-stop")
+    return None
 
 
 def _findings(
@@ -246,8 +260,11 @@ def _findings(
     seen = results[case.name].seen
     if seen.unplayed:
         return skipped(case, job.spec, seen.failures[0])
-    of_middleware = case.role == "middleware"
-    judge: Judge = OfMiddleware(case, seen) if of_middleware else OfApplication(job, seen, first)
+    judge: Judge
+    if case.role == "middleware":
+        judge = OfMiddleware(case, seen)
+    else:
+        judge = OfApplication(job, seen, first)
     return judged(case, job.spec, judge.outcome, seen.entries, seen.framework)
 
 
@@ -255,17 +272,19 @@ def _summary(
     job: Job, plan: Plan, results: Mapping[str, Result], ignored: Collection[str]
 ) -> Summary:
     """Return how the application went, without the problems that are ignored."""
-    seen = {
-        name: _without(result.seen, ignored)
-        for name, result in results.items()
-        if not result.seen.unplayed
-    }
-    again = None if "second-start" in ignored else seen.get(AGAIN)
+    seen = {}
+    for name, result in results.items():
+        if not result.seen.unplayed:
+            seen[name] = _without(result.seen, ignored)
+    again = None
+    if "second-start" not in ignored:
+        again = seen.get(AGAIN)
     return Summary(seen[plan.first], seen.get(SERVING), again, job.limit)
 
 
 def _without(seen: Observation, ignored: Collection[str]) -> Observation:
     """Return what was observed without these problems."""
-    kept = [each for each in seen.facts if name_of(each) not in ignored]
-    logged = [] if "logged-error" in ignored else seen.logged
-    return replace(seen, facts=kept, logged=logged)
+    seen = replace(seen, facts=[kept for kept in seen.facts if name_of(kept) not in ignored])
+    if "logged-error" in ignored:
+        seen.logged = []
+    return seen

@@ -1,6 +1,6 @@
 """Judge what was seen of an application by the rules of a case."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.outcome import ANSWERS, ENDED, answers, ending, run
@@ -9,20 +9,6 @@ from lifespec.conformance.finding import How, Outcome
 from lifespec.conformance.judge import Judge, breaks, skip
 from lifespec.conformance.rules import rules
 
-Occasion = tuple[Callable[[Observation], bool], str]
-
-SENT: Occasion = (lambda seen: bool(seen.sent), "sent-nothing")
-OCCASIONS: Mapping[str, Occasion] = {
-    "shutdown-answered-once": (
-        lambda seen: seen.shutdown.how in ANSWERS and seen.shutdown.when == "shutdown",
-        "shutdown-unanswered",
-    ),
-    "message-is-text": (
-        lambda seen: "failed" in (seen.startup.how, seen.shutdown.how),
-        "no-failure",
-    ),
-    "state-keys-text": (lambda seen: seen.has_state, "state-empty"),
-}
 ANSWERED: Mapping[str, Mapping[str, How]] = {
     "startup": {
         "complete": "held",
@@ -45,30 +31,53 @@ class OfApplication(Judge):
     """Judge what was seen of an application in a case, and in the first one."""
 
     def __init__(self, job: Job, seen: Observation, first: Observation) -> None:
-        self.spec, self.limit = job.spec, job.limit
-        self.seen, self.first = seen, first
+        self.spec = job.spec
+        self.limit = job.limit
+        self.seen = seen
+        self.first = first
 
     def run(self, how: How) -> Outcome:
         """Return an outcome with how the lifespan went."""
         return Outcome(how, run(self.seen, self.limit))
 
+    def held(self, held: object) -> Outcome:
+        """Return an outcome that holds or not, with how the lifespan went."""
+        return self.run("held" if held else "broken")
+
     def kept(self) -> Outcome:
         """Judge by the messages that broke the rule, and by the keys of the state at the end."""
         seen, rule = self.seen, self.wanted.rule
-        broken = [each for each in seen.broken if each.rule == rule]
-        forbidden = [each for each in broken if not each.open]
-        if forbidden:
-            return Outcome("broken", forbidden[0].observed)
+        broken = [message for message in seen.broken if message.rule == rule]
+        for message in broken:
+            if not message.open:
+                return Outcome("broken", message.observed)
         if broken:
-            only_open = "must" in rules()[rule].level(self.spec)
-            return Outcome("unspecified" if only_open else "broken", broken[0].observed)
-        if rule == "state-keys-text" and (wrong := seen.known("key-at-end")):
-            return Outcome("broken", wrong[0])
-        occasion, why = OCCASIONS.get(rule, SENT)
-        return self.run("held") if occasion(seen) else skip(why)
+            is_must = "must" in rules()[rule].level(self.spec)
+            return Outcome("unspecified" if is_must else "broken", broken[0].observed)
+        if rule == "state-keys-text":
+            for key in seen.known("key-at-end"):
+                return Outcome("broken", key)
+        self.had_occasion(rule)
+        return self.run("held")
+
+    def had_occasion(self, rule: str) -> None:
+        """Raise NotJudged if the application did nothing that could have broken a rule."""
+        seen = self.seen
+        if rule == "shutdown-answered-once":
+            if seen.shutdown.how not in ANSWERS or seen.shutdown.when != "shutdown":
+                skip("shutdown-unanswered")
+        elif rule == "message-is-text":
+            if "failed" not in (seen.startup.how, seen.shutdown.how):
+                skip("no-failure")
+        elif rule == "state-keys-text":
+            if not seen.has_state:
+                skip("state-empty")
+        elif not seen.sent:
+            skip("sent-nothing")
 
     def answered(self) -> Outcome:
-        seen, phase = self.seen, self.wanted.rule.partition("-")[0]
+        seen = self.seen
+        phase = self.wanted.rule.partition("-")[0]
         answer = seen.startup if phase == "startup" else seen.shutdown
         if phase == "shutdown" and seen.startup.how != "complete":
             skip("does-not-start")
@@ -81,29 +90,35 @@ class OfApplication(Judge):
     def answers_too(self) -> Outcome:
         if self.first.startup.how not in ANSWERS:
             skip("does-not-start")
-        return self.run("held" if self.seen.startup.how in ANSWERS else "broken")
+        return self.held(self.seen.startup.how in ANSWERS)
 
     def as_usual(self) -> Outcome:
-        return self.run("held" if answers(self.seen) == answers(self.first) else "broken")
+        return self.held(answers(self.seen) == answers(self.first))
 
-    def raises(self) -> Outcome:
+    def raises(self) -> Outcome:  # noqa: PLR0911  one for each reaction
         seen = self.seen
         of_events = self.wanted.rule == "receive-refuses-unknown"
-        if not seen.reaction or (seen.reaction == "raised" and of_events and not seen.received):
-            return self.run("skip")
-        if seen.reaction == "sent":
-            return breaks("it-sent", event=seen.sent[-1])
-        if seen.reaction == "silent":
-            return breaks("did-nothing", limit=self.limit)
-        if seen.reaction == "received":
-            return breaks("it-called-receive")
-        return Outcome("held" if seen.reaction == "raised" else "broken", ending(seen))
+        match seen.reaction:
+            case "":
+                return self.run("skip")
+            case "raised":
+                if of_events and not seen.received:  # before the event that it should refuse
+                    return self.run("skip")
+                return Outcome("held", ending(seen))
+            case "sent":
+                return breaks("it-sent", event=seen.sent[-1])
+            case "silent":
+                return breaks("did-nothing", limit=self.limit)
+            case "received":
+                return breaks("it-called-receive")
+            case _:  # it has returned, or its process has ended
+                return Outcome("broken", ending(seen))
 
     def ends(self) -> Outcome:
         return Outcome("held" if self.seen.ended_when_cancelled else "broken", ending(self.seen))
 
     def no_exit(self) -> Outcome:
-        return self.run("broken" if self.seen.startup.how == "exited" else "held")
+        return self.held(self.seen.startup.how != "exited")
 
     def no_raise(self) -> Outcome:
         """Warn in every specification: none of them forbids to raise there."""

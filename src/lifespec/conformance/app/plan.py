@@ -29,25 +29,34 @@ class Plan(NamedTuple):
 
     def lives(self, names: Iterable[str]) -> Iterator[str]:
         """Yield what is played for these cases: a name each, but one for all that are alike."""
-        names = [*names]
-        alike = [name for name in names if name in cases.ALIKE]
+        alike, others = [], []
+        for name in names:
+            if name in cases.ALIKE:
+                alike.append(name)
+            else:
+                others.append(name)
         if alike:
             yield "+".join(alike)
-        yield from (name for name in names if name not in alike)
+        yield from others
 
     def all_lives(self) -> list[str]:
         """Return what is played if all goes well, in its order."""
-        others = (name for name in self.cases if name != self.first)
+        others = [name for name in self.cases if name != self.first]
         return [self.first, *self.lives(others)]
 
     def starts(self) -> int:
         """Return how often the application is called with a lifespan scope."""
-        actions = [action for life in self.all_lives() for action in cases.named(life).script]
-        return sum(action.verb == "call" and "type" not in action.keys for action in actions)
+        count = 0
+        for life in self.all_lives():
+            for action in cases.named(life).script:
+                if action.verb == "call" and "type" not in action.keys:
+                    count += 1
+        return count
 
     def fact(self) -> Fact:
         """Return what will be run, as a sentence."""
-        starts, count = self.starts(), len({self.first, *self.cases})
+        starts = self.starts()
+        count = len({self.first, *self.cases})
         if starts == 1:
             return Fact("plan-once")
         if self.limit == 1:
@@ -62,13 +71,20 @@ class Plan(NamedTuple):
         """
         if self.limit:
             return self.limit, fact("pace-asked", count=self.limit)
-        count, free = MOST if seen.cost < LITTLE else AT_ONCE, free_memory()
+        count = MOST if seen.cost < LITTLE else AT_ONCE
+        free = free_memory()
         if seen.memory and free:
             count = min(count, max(AT_ONCE, seen.total // 2 // seen.memory))
             count = max(1, min(count, free // 2 // seen.memory))
-        took = {"cost": f"{seen.cost:.2f}", "memory": round(seen.memory / 1e6)}
-        took["total"] = round(seen.total / 1e6)
-        return count, fact("pace", count=count, **took, free=round(free / 1e6))
+        pace = fact(
+            "pace",
+            count=count,
+            cost=f"{seen.cost:.2f}",
+            memory=round(seen.memory / 1e6),
+            total=round(seen.total / 1e6),
+            free=round(free / 1e6),
+        )
+        return count, pace
 
 
 def planned(
@@ -80,12 +96,18 @@ def planned(
     limit: int | None = None,
 ) -> Plan:
     """Return what is played for a role by a specification; raise Unchecked for an unknown case."""
-    known = {each.name: each for each in cases.load() if each.role == role and spec in each.specs}
+    known = {}
+    for case in cases.load():
+        if case.role == role and spec in case.specs:
+            known[case.name] = case
     for name in only:
         if name not in known:
             raise unknown("case", name, known, f"lifespec cases --role {role}")
     if quick:
         return Plan(SERVING, {SERVING: known[SERVING]}, limit)
     first = cases.FIRST[role]
-    chosen = {name: known[name] for name in (first, *known) if name in (only or known)}
+    chosen = {}
+    for name in (first, *known):  # the first of all is also the first that is told
+        if not only or name in only:
+            chosen[name] = known[name]
     return Plan(first, chosen, limit)

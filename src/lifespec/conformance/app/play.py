@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
-from itertools import groupby, islice
 from typing import Any
 
 from lifespec import validate
@@ -52,12 +51,16 @@ def play(
 
     `limit` is how many seconds an answer may take.  `log` is one that another side writes, too.
     """
-    groups = groupby(case.server or case.script, lambda each: each.verb == "loop")
-    first, *others = [[*script] for is_loop, script in groups if not is_loop]
+    scripts: list[list[Action]] = [[]]  # of each loop
+    for action in case.server or case.script:
+        if action.verb == "loop":
+            scripts.append([])
+        else:
+            scripts[-1].append(action)
     call = Call(app, loop(), spec, limit, watch, log)
-    call.run(first)
-    for script in others:
-        if call.seen.awaited:
+    call.run(scripts[0])
+    for script in scripts[1:]:
+        if call.seen.awaited:  # it still waits, and another loop would tell of something else
             break
         call.loop.sweep()
         before = call.seen
@@ -73,8 +76,12 @@ class Call(Answers):
     Once the call was cancelled, or the time for an answer is over, no answer counts.
     """
 
-    idle = late = cancelled = acted = over = False
-    deadline = 0.0
+    idle = False  # it waits in `receive`
+    acted = False  # it has sent something since it received the last event
+    late = False  # it has sent an answer after its time
+    cancelled = False  # by the script
+    over = False  # the script is, and what happens then is no part of it
+    deadline = 0.0  # of what the script waits for; 0 if it waits for nothing
     requests = 0
     coroutine: Any = None
     scope: Mapping[str, Any] = {}
@@ -88,12 +95,15 @@ class Call(Answers):
         watch: Watch,
         log: Log | None = None,
     ) -> None:
-        on_trio = isinstance(loop, Trio)
-        super().__init__(spec, Observation(actor=getattr(app, "__module__", ""), on_trio=on_trio))
-        self.app, self.loop, self.limit, self.watch = app, loop, limit, watch
+        seen = Observation(actor=getattr(app, "__module__", ""), on_trio=isinstance(loop, Trio))
+        super().__init__(spec, seen)
+        self.app = app
+        self.loop = loop
+        self.limit = limit
+        self.watch = watch
         self.keeps = log is not None  # events and scopes as data
         if log is not None:
-            self.seen.log = log
+            seen.log = log
         self.inbox: list[dict[str, Any]] = []
         self.changed: Any = loop.event()
 
@@ -116,26 +126,47 @@ class Call(Answers):
         """Carry out the lines of a script until the application does not go on."""
         for action in script:
             self._arm()
-            if not await _STEPS[action.verb](self, action):
+            if not await self.do(action):
                 break
         self.watch.arm(self.limit)
         if self.state in ("refused", "failing"):  # what it raises then says why
-            await self.until(_REACHED["end"], min(self.limit, GRACE))
+            await self.until("end", min(self.limit, GRACE))
         await self._look()
         self.over = True
 
+    async def do(self, action: Action) -> bool:
+        """Carry out a line; return whether the script goes on."""
+        match action.verb:
+            case "call":
+                self.begin(action)
+            case "offer":
+                return self.offer(action)
+            case "await":
+                return await self.wait_for(action.text)
+            case "wait":
+                await self.wait(action.seconds)
+            case "cancel":
+                self.cancel()
+            case _:  # "request"
+                return await self.request()
+        return True
+
     def _arm(self) -> None:
         """Give the event loop its time to be blocked: little after the last answer."""
-        answered = self.cancelled or self.state in FINAL
-        self.watch.arm(min(self.limit, BLOCKS_END) if answered else self.limit)
+        if self.cancelled or self.state in FINAL:
+            self.watch.arm(min(self.limit, BLOCKS_END))
+        else:
+            self.watch.arm(self.limit)
 
     async def _look(self) -> None:
         """Look at the state and the tasks at the end."""
         seen = self.seen
         if self.scope.get("state") is not self.live:
             seen.facts.append(Fact("state-rebound"))
-        keys = (key for key in self.live or () if not isinstance(key, str))
-        seen.facts += [fact("key-at-end", key=short_repr(key)) for key in islice(keys, 1)]
+        for key in self.live or ():
+            if not isinstance(key, str):
+                seen.facts.append(fact("key-at-end", key=short_repr(key)))
+                break
         seen.idle = self.idle
         seen.routes = _routes(self.app)
         for phase in ("startup", "shutdown"):
@@ -144,12 +175,14 @@ class Call(Answers):
             if at and end - begin >= LONG:
                 kind = "yes-in-blocked" if blocks else "yes-in-waits"
                 seen.spent[phase] = fact(kind, seconds=f"{end - begin:.1f}", place=at.fact())
-        if not seen.awaited and (at := innermost(self.spending.looks.slept)):
-            seen.facts.append(fact("due", place=at.fact()))
+        if not seen.awaited:  # else it is told with what it waits for
+            slept_at = innermost(self.spending.looks.slept)
+            if slept_at:
+                seen.facts.append(fact("due", place=slept_at.fact()))
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.left()
             self._note_failed_tasks("died-stopping")
-        self.note("over", "with state" * bool(self.live), **self.as_data())
+        self.note("over", "with state" if self.live else "", **self.as_data())
 
     def as_data(self) -> dict[str, Any]:
         """Return scope and state as parts of a line, if another side writes the log, too."""
@@ -160,7 +193,7 @@ class Call(Answers):
 
     # ---- what a script does ----
 
-    async def begin(self, action: Action) -> bool:
+    def begin(self, action: Action) -> None:
         """Call the application in a task of its own."""
         self.scope = scope_of(self.spec, action.keys)
         self.live = self.scope.get("state")
@@ -168,9 +201,8 @@ class Call(Answers):
         self.seen.course.happens("called")
         self.note("called", self.scope["type"], **self.as_data())
         self.cancel_task = self.loop.start(self.called)
-        return True
 
-    async def offer(self, action: Action) -> bool:
+    def offer(self, action: Action) -> bool:
         """Let the application receive an event, if it is still there to receive it."""
         if self.state in ("refused", "failing", "stopped", "gone"):
             return False
@@ -187,37 +219,38 @@ class Call(Answers):
 
     def _note_failed_tasks(self, kind: str) -> None:
         """Note the tasks whose exceptions were not retrieved."""
-        found = self.loop.failed_tasks(kind)
-        known = [each.parts for each in self.seen.known("died")]
-        self.seen.facts += [each for each in found if each.parts not in known]
+        known = [died.parts for died in self.seen.known("died")]
+        for failed in self.loop.failed_tasks(kind):
+            if failed.parts not in known:  # it was noted before shutdown
+                self.seen.facts.append(failed)
 
-    async def wait_for(self, action: Action) -> bool:
+    async def wait_for(self, word: str) -> bool:
         """Wait for a condition; when the time is over, note what the application is doing."""
-        word = action.text
-        limit = min(self.limit, GRACE) if word == "end" else self.limit
-        if await self.until(_REACHED[word], limit):
-            if word == "reaction":
-                self.seen.reaction = "sent" if self.acted else self.seen.ended or "received"
+        if word == "end":
+            if not await self.until(word, min(self.limit, GRACE)):
+                # all is answered, and no specification says when to return
+                self.seen.ended_when_cancelled = not self.cancelled
             return True
-        if word == "end":  # all is answered, and no specification says when to return
-            self.seen.ended_when_cancelled = not self.cancelled
-            return True
-        self._overdue(word)
-        return False
+        if not await self.until(word, self.limit):
+            self._overdue(word)
+            return False
+        if word == "reaction":
+            self.seen.reaction = "sent" if self.acted else self.seen.ended or "received"
+        return True
 
     def _overdue(self, word: str) -> None:
         """Keep what the application is doing when its time is over."""
-        seen, silent = self.seen, self.idle and not self.late
+        seen = self.seen
+        silent = self.idle and not self.late
         seen.awaited = word
         with keeping():
             self._where()
         if self.inbox:
             seen.activity = "not-received"
-        else:
-            if silent:
-                seen.activity = "idle"
-            if word == "reaction":
-                seen.reaction = "silent"
+        elif silent:
+            seen.activity = "idle"
+        if word == "reaction" and not self.inbox:
+            seen.reaction = "silent"
         if seen.shutdown_sent:  # it may be on its way
             seen.course.happens("shutdown")
         if seen.shutdown_sent or not seen.startup.how:
@@ -229,7 +262,8 @@ class Call(Answers):
         The timer of the suite has just woken the loop, and what had waited for that goes on: then
         the last look counts, which came before.
         """
-        looks, now = self.spending.looks, waits.of(self.coroutine)
+        looks = self.spending.looks
+        now = waits.of(self.coroutine)
         lines, awaits = shown(now.frames), now.awaits
         if self.late and looks.slept:
             lines, awaits = looks.slept, "due"
@@ -238,30 +272,31 @@ class Call(Answers):
         self.seen.stack = tuple(map(place_of, lines))
         if self.late and awaits != "due":
             self.seen.activity = "late"
+        elif awaits:
+            self.seen.activity = f"awaits-{awaits}"
         else:
-            self.seen.activity = f"awaits-{awaits}" if awaits else "running"
+            self.seen.activity = "running"
 
-    async def wait(self, action: Action) -> bool:
+    async def wait(self, seconds: float) -> None:
         """Wait some seconds, and see who works meanwhile."""
         before = busy.used()
-        await self.loop.sleep(action.seconds)
-        self.seen.facts += await busy.busy(before, action.seconds, self.loop.sleep)
-        return True
+        await self.loop.sleep(seconds)
+        self.seen.facts += await busy.busy(before, seconds, self.loop.sleep)
 
-    async def cancel(self, _: Action) -> bool:
+    def cancel(self) -> None:
         """Cancel the call: from here on nothing counts but its end."""
         if not self.seen.ended:
             self.cancelled = True
             self.note("cancelled")
             self.cancel_task()
-        return True
 
-    async def request(self, _: Action) -> bool:
+    async def request(self) -> bool:
         """Call the application for a request, with its copy of the state."""
         if self.state != "running":
             return False
         self.requests += 1
-        done, note = self.loop.event(), partial(self.note, call=self.requests)
+        done = self.loop.event()
+        note = partial(self.note, call=self.requests)
         request = Request(scope_of_request(self.spec, self.live), self.loop.sleep, note)
         note("called", request.scope["type"])
         self.loop.start(lambda: request.make(self.app, done))
@@ -281,13 +316,33 @@ class Call(Answers):
             return min(self.limit, PATIENCE)
         return min(self.limit, GRACE)
 
-    async def until(self, reached: Callable[["Call"], bool], limit: float) -> bool:
+    async def until(self, word: str, limit: float) -> bool:
         """Wait until a condition is true or the time is over; return whether it is true."""
         self.deadline = time.monotonic() + limit
-        while not reached(self) and (seconds := self.deadline - time.monotonic()) > 0:
+        while not self.has_reached(word):
+            seconds = self.deadline - time.monotonic()
+            if seconds <= 0:
+                break
             await self.loop.wait(self.changed, seconds)
         self.deadline = 0.0
-        return reached(self)
+        return self.has_reached(word)
+
+    def has_reached(self, word: str) -> bool:
+        """Tell whether the condition is true that follows `await` in a script."""
+        seen = self.seen
+        if word == "startup":  # also of one that has ended: an end settles the answer
+            return bool(seen.startup.how)
+        if seen.ended:
+            return True
+        match word:
+            case "received":
+                return seen.received
+            case "shutdown":
+                return bool(seen.shutdown.how)
+            case "reaction":
+                return not self.inbox and (self.acted or self.idle)
+            case _:  # "end": it waits in `receive` for what never comes, as many do
+                return self.idle and self.state in FINAL
 
     # ---- what the application does ----
 
@@ -299,8 +354,11 @@ class Call(Answers):
             self.end("exited", error)
         except BaseException as error:
             is_cancelled = is_cancellation(error)
-            self.end("cancelled" if self.cancelled and is_cancelled else "raised", error)
-            if self.seen.on_trio and is_cancelled:
+            if is_cancelled and self.cancelled:
+                self.end("cancelled", error)
+            else:
+                self.end("raised", error)
+            if self.seen.on_trio and is_cancelled:  # trio counts its own, and wants it back
                 raise
         else:
             self.end("returned")
@@ -338,9 +396,11 @@ class Call(Answers):
         self.acted = True
         self.acts()
         kind = message.get("type") if isinstance(message, dict) else None
-        name, text = cut(str(kind or type(message).__name__), 100), self.text(message, kind)
+        name = cut(str(kind or type(message).__name__), 100)
+        text = self.text(message, kind)
         data = plain(message) if self.keeps else None
-        if why := self.refusal(message, kind):
+        why = self.refusal(message, kind)
+        if why:
             self.note("refused", name, text, why=why, event=data)
             raise SendRefused(why)
         self.note("sent", name, text, event=data)
@@ -353,7 +413,8 @@ class Call(Answers):
         seen = self.seen
         if seen.ended or self.over:
             return
-        seen.ended, self.state = how, "gone"
+        seen.ended = how
+        self.state = "gone"
         if error is not None:
             self.raised(error)
         if not self.is_late():
@@ -361,8 +422,9 @@ class Call(Answers):
         if how == "returned":
             self.note("returned")
         elif how != "cancelled":
-            is_drawn = seen.error and seen.error.of(REFUSED)  # as the refusal
-            text = seen.error.text if seen.error and not is_drawn else ""
+            text = ""
+            if seen.error and not seen.error.of(REFUSED):  # that is drawn as the refusal
+                text = seen.error.text
             name = type(error).__name__
             self.note("raised", "", text, error=name, ids=dict(parts_of(error)))
         self._change()
@@ -389,22 +451,3 @@ def _routes(app: object) -> tuple[str, ...]:
         if isinstance(routes, list) and len(routes) <= ROUTES:
             return tuple(route.path for route in routes if isinstance(route.path, str))
     return ()
-
-
-_STEPS: Mapping[str, Callable[[Call, Action], Awaitable[bool]]] = {
-    "call": Call.begin,
-    "offer": Call.offer,
-    "await": Call.wait_for,
-    "wait": Call.wait,
-    "cancel": Call.cancel,
-    "request": Call.request,
-}
-_REACHED: Mapping[str, Callable[[Call], bool]] = {  # by the word after `await`
-    "received": lambda call: call.seen.received or bool(call.seen.ended),
-    "startup": lambda call: bool(call.seen.startup.how),
-    "shutdown": lambda call: bool(call.seen.shutdown.how or call.seen.ended),
-    "reaction": lambda call: (
-        bool(call.seen.ended) or (not call.inbox and (call.acted or call.idle))
-    ),
-    "end": lambda call: bool(call.seen.ended) or (call.idle and call.state in FINAL),
-}

@@ -30,7 +30,7 @@ from lifespec.conformance.app.output import Output, redirect
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
+from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name, until
 from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened, registered
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
@@ -82,7 +82,9 @@ class Host:
     """
 
     def __init__(self, job: Job) -> None:
-        self.job, self.name, self.stack = job, job.name, _stack_file()
+        self.job = job
+        self.name = job.name
+        self.stack = _stack_file()
         self.import_output = Output()
         self.process, ours = interpreter()
         self.connection = Connection(ours.detach())
@@ -119,7 +121,10 @@ class Host:
 
     def find(self) -> None:
         """Wait until the target is there; raise NotFound if it cannot be had."""
-        if not self.found and (why := self.obstacle()):
+        if self.found:
+            return
+        why = self.obstacle()
+        if why:
             not_found = NotFound(why)
             not_found.printed = self.printed()
             raise not_found
@@ -128,10 +133,10 @@ class Host:
     def _received(self) -> Result:
         """Return the next result; raise NotFound if the host has ended."""
         try:
-            played: Result = self.connection.recv()
+            result: Result = self.connection.recv()
         except (EOFError, ConnectionError):
             raise NotFound(Fact("host-ended")) from None
-        return played
+        return result
 
     def play(
         self,
@@ -146,12 +151,13 @@ class Host:
         """
         self.find()
         self.connection.send((names, at_once))
-        waiting, began = [*names], time.monotonic()
+        began = time.monotonic()
+        waiting = [*names]
         while waiting:
             if self.connection.poll(TICK):
-                played = self._received()
-                waiting.remove(played.case)
-                yield played
+                result = self._received()
+                waiting.remove(result.case)
+                yield result
             else:
                 on_wait(waiting[0], time.monotonic() - began)
 
@@ -160,10 +166,11 @@ def main(number: int) -> None:
     """Be the host: find the target, and play cases until the connection is closed."""
     connection = Connection(number)
     os.set_inheritable(number, False)  # noqa: FBT003
-    job, sys.path[:], stack, output = connection.recv()
+    job, path, stack, output = connection.recv()
     redirect(output)
-    sys.path.insert(0, "")
-    before, why = _open_files(), None
+    sys.path[:] = ["", *path]
+    why = None
+    before = _open_files()
     cases.load()  # the processes that are forked have them
     with _watched(stack) as arm:
         arm(job.limit)
@@ -181,12 +188,14 @@ def play_on(job: Job, connection: Connection, method: str) -> None:
     with contextlib.suppress(EOFError, ConnectionError):
         while True:
             names, at_once = connection.recv()
-            for played in play_all(job, names, at_once, method, connection):
-                connection.send(played)
+            for result in play_all(job, names, at_once, method, connection):
+                connection.send(result)
 
 
 def _open_files() -> set[str]:
-    return {*os.listdir("/dev/fd")} if Path("/dev/fd").is_dir() else set()  # noqa: PTH208
+    if not Path("/dev/fd").is_dir():
+        return set()
+    return {*os.listdir("/dev/fd")}  # noqa: PTH208
 
 
 def _cannot_fork(before: set[str]) -> bool:
@@ -194,13 +203,18 @@ def _cannot_fork(before: set[str]) -> bool:
 
     On macOS always: the system's libraries start threads, and abort in a process that is forked.
     """
-    tasks, end = Path("/proc/self/task"), time.monotonic() + ENDING
-    while several := tasks.is_dir() and len([*tasks.iterdir()]) > 1:
-        if threading.active_count() > 1 or time.monotonic() > end:
-            break
-        time.sleep(POLL / 10)  # faulthandler's thread was told to end
-    several = several or threading.active_count() > 1 or sys.platform == "darwin"
-    return several or len(_open_files()) > len(before)
+    if sys.platform == "darwin" or threading.active_count() > 1:
+        return True
+    # faulthandler's thread was told to end; threads of C are in no list of Python's
+    if not until(lambda: _count_threads() <= 1, ENDING):
+        return True
+    return len(_open_files()) > len(before)
+
+
+def _count_threads() -> int:
+    """Count the threads that the system knows of this process; 0 without /proc."""
+    tasks = Path("/proc/self/task")
+    return len([*tasks.iterdir()]) if tasks.is_dir() else 0
 
 
 def play_all(
@@ -211,28 +225,34 @@ def play_all(
     Ends all that runs when the parent has gone.
     """
     registered.remember(job.find)
-    waiting, running = deque(names), list[_Process]()
+    waiting = deque(names)
+    running: list[_Process] = []
     try:
         while waiting or running:
             while waiting and len(running) < at_once:
                 running.append(_Process(job, waiting.popleft(), method))
-            ready = wait([*(each.pipe for each in running), *([parent] if parent else [])], POLL)
-            if parent in ready:  # it sends nothing meanwhile: it has gone
+            pipes: list[Any] = [process.pipe for process in running]
+            if parent:
+                pipes.append(parent)
+            if parent in wait(pipes, POLL):  # it sends nothing meanwhile: it has gone
                 raise EOFError
-            for each in [each for each in running if each.is_over()]:
-                running.remove(each)
-                yield each.played()
+            for process in [*running]:
+                if process.is_over():
+                    running.remove(process)
+                    yield process.played()
     finally:
-        for each in running:
-            each.end()
+        for process in running:
+            process.end()
 
 
 class _Process:
     """The process of a case, as seen from the one that has started it."""
 
     def __init__(self, job: Job, name: str, method: str) -> None:
-        self.name, self.seen = name, Observation()
-        self.stack, self.output = _stack_file(), Output()
+        self.name = name
+        self.seen = Observation()
+        self.stack = _stack_file()
+        self.output = Output()
         context: Any = multiprocessing.get_context(method)
         self.pipe, other_end = context.Pipe(duplex=False)
         given_to_it = (job, name, other_end, self.stack.name, self.output.name)
@@ -265,7 +285,7 @@ class _Process:
 
     def played(self) -> Result:
         """End the process, and return what was seen."""
-        code = self.process.exitcode
+        code = self.process.exitcode  # None while it runs
         if self.seen.complete:
             self.seen.process_stays = code is None
         else:
@@ -277,16 +297,26 @@ class _Process:
 
     def _interrupted(self, code: int | None) -> None:
         """Note how a process ended that had not come to the end of its script."""
-        seen, stack = self.seen, self.stack.read()
+        seen = self.seen
+        stack = self.stack.read()
         if code is not None and not stack:
-            seen.exited, answer = seen.exited or _status(code), "exited"
-            seen.ended = seen.ended or answer
+            answer = "exited"
+            if not seen.exited:  # else its line is known
+                seen.exited = _status(code)
+            if not seen.ended:
+                seen.ended = answer
         else:
-            frames, answer = author.dumped(stack), "hung"
+            answer = "hung"
+            frames = author.dumped(stack)
             seen.stack = tuple(author.places(frames))
+            # a stack without frames is that of a thread that got no time of the processor
             seen.activity = "starved" if stack and not frames else "blocked"
-            started = "serving" if seen.startup.how else "startup"
-            seen.awaited = "shutdown" if seen.shutdown_sent else started
+            if seen.shutdown_sent:
+                seen.awaited = "shutdown"
+            elif seen.startup.how:
+                seen.awaited = "serving"
+            else:
+                seen.awaited = "startup"
         seen.ended_when_cancelled = bool(seen.ended) or not seen.of("cancelled")
         if seen.shutdown_sent:  # it may have been received
             seen.course.happens("shutdown")
@@ -304,7 +334,9 @@ class _Process:
 
 def _status(code: int) -> Fact | str:
     """Return how a process ended: its status, or the name of the signal."""
-    return fact("exit-status", status=code) if code >= 0 else signal_name(-code)
+    if code < 0:
+        return signal_name(-code)
+    return fact("exit-status", status=code)
 
 
 def _stack_file() -> Any:
@@ -394,15 +426,19 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
             open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
-    seen.logged = [each for each in logged if each.time >= seen.log[0].time]
-    late_codes = {each.code for each in late}
-    found = [*late, *(each for each in found if each.code not in late_codes)]
-    seen.facts += guard.listed(entered.never_entered, found, ran.codes)
+    seen.logged = [error for error in logged if error.time >= seen.log[0].time]
+    late_codes = {given_late.code for given_late in late}
+    for given_before in found:
+        if given_before.code not in late_codes:  # what was given twice ran too late at least once
+            late.append(given_before)
+    seen.facts += guard.listed(entered.never_entered, late, ran.codes)
     seen.facts += guard.listed(ran.unentered)
-    seen.facts += guard.listed(ran.twice, found)
-    seen.facts += guard.listed(ran.lost, found, call.provided, subject)
+    seen.facts += guard.listed(ran.twice, late)
+    seen.facts += guard.listed(ran.lost, late, call.provided, subject)
     if looks or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
-        seen.cost, (seen.memory, seen.total) = sum(os.times()[:2]), own_memory()
+        times = os.times()
+        seen.cost = times.user + times.system
+        seen.memory, seen.total = own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit + leftovers.OF_A_POOL)
