@@ -60,12 +60,14 @@ class Command(Host):
     """
 
     def __init__(self, job: Job, words: Sequence[str]) -> None:
-        self.job, self.words = job, [*words]
+        self.job = job
+        self.words = [*words]
         self.name = shlex.join(words)
         self.hello: dict[str, Any] = {}  # what it has told
         self.threads: tuple[str, ...] = ()
         self.found = False
-        self.is_shown, self.last = True, ""
+        self.is_shown = True  # what it prints
+        self.last = ""  # the last line of that
 
     def __enter__(self) -> Self:
         self.cleanup = contextlib.ExitStack()
@@ -101,7 +103,9 @@ class Command(Host):
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        path = os.pathsep.join(filter(None, [str(self.folder), os.environ.get("PYTHONPATH")]))
+        path = str(self.folder)
+        if os.environ.get("PYTHONPATH"):  # an empty entry would be the current folder
+            path += os.pathsep + os.environ["PYTHONPATH"]
         self.output, written = os.pipe()
         try:
             process = subprocess.Popen(
@@ -126,13 +130,18 @@ class Command(Host):
     def _read(self) -> None:
         """Read what the command prints, as long as a process of it is there."""
         rest = ""
-        while block := os.read(self.output, BLOCK):
+        while True:
+            block = os.read(self.output, BLOCK)
+            if not block:
+                return
+            if not self.is_shown:  # it is read all the same, or the command would wait for that
+                continue
             text = block.decode(errors="backslashreplace")
-            if self.is_shown:
-                show(text)
-                *lines, rest = (rest + text).split("\n")
-                for line in [*lines, rest]:
-                    self.last = line.strip() or self.last
+            show(text)
+            lines = (rest + text).split("\n")
+            for line in lines:
+                self.last = line.strip() or self.last
+            rest = lines[-1]
 
     def _stop_showing(self) -> None:
         """Show what was printed until now, and nothing after it."""
@@ -148,11 +157,13 @@ class Command(Host):
     def obstacle(self) -> Fact | None:
         """Wait until the command would serve; return why that cannot be checked, or None."""
         deadline = time.monotonic() + self.job.limit
-        while (caller := self._accept()) is None:
+        caller = self._accept()
+        while caller is None:
             if self.process.poll() is not None and not self._is_there():
                 return self._ended()
             if time.monotonic() > deadline:
                 return self._not_serving()
+            caller = self._accept()
         self._stop_showing()
         self.listening = threading.Thread(target=self._refuse, daemon=True)
         self.listening.start()
@@ -181,13 +192,15 @@ class Command(Host):
         """Return why what the process would serve cannot be checked."""
         version = tuple(self.hello["python"])
         if version < NEW:
-            python = ".".join(map(str, version))
-            wanted = ".".join(map(str, NEW))
-            parts = {"python": python, "path": self.hello["executable"], "wanted": wanted}
-            return fact("command-python", **parts)
-        if interface := self.hello.get("interface"):
-            server = self.hello["server"]
-            return fact("command-interface", server=server, interface=interface)
+            return fact(
+                "command-python",
+                python=".".join(map(str, version)),
+                path=self.hello["executable"],
+                wanted=".".join(map(str, NEW)),
+            )
+        interface = self.hello.get("interface")
+        if interface:
+            return fact("command-interface", server=self.hello["server"], interface=interface)
         return None
 
     def _welcome(self, caller: socket.socket) -> Fact | None:
@@ -208,9 +221,10 @@ class Command(Host):
 
     def _stop_supervisors(self) -> None:
         """Stop the processes that would end or replace one that does not serve."""
-        for pid in {self.process.pid, self.hello["parent"]} - {self.hello["pid"], os.getpid()}:
+        others = {self.process.pid, self.hello["parent"]}
+        for pid in others - {self.hello["pid"], os.getpid()}:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                if os.getsid(pid) == self.process.pid:
+                if os.getsid(pid) == self.process.pid:  # a parent may be somebody else's shell
                     os.kill(pid, signal.SIGSTOP)
 
     # ---- why it does not ----
@@ -223,9 +237,11 @@ class Command(Host):
         return self._with_last_words(what)
 
     def _not_serving(self) -> Fact:
-        limit = self.job.limit
-        kind = "command-not-serving" if (self.folder / "python").exists() else "command-no-python"
-        return self._with_last_words(fact(kind, name=self.words[0], limit=limit, servers=KNOWN))
+        kind = "command-no-python"
+        if (self.folder / "python").exists():  # a Python of the command has begun
+            kind = "command-not-serving"
+        why = fact(kind, name=self.words[0], limit=self.job.limit, servers=KNOWN)
+        return self._with_last_words(why)
 
     def _failed(self) -> Fact:
         """Return why the process did not become a host: lifespec failed there."""
@@ -235,7 +251,9 @@ class Command(Host):
         return fact("command-failed", error=line or "?")
 
     def _with_last_words(self, what: Fact) -> Fact:
-        return fact("last-words", what=what, line=self.last) if self.last else what
+        if self.last:
+            return fact("last-words", what=what, line=self.last)
+        return what
 
     def _end(self) -> None:
         """End all that the command has started."""

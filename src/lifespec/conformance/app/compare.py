@@ -24,17 +24,24 @@ class OfMiddleware(Judge):
     """Judge by the log of a case, at both sides of the middleware."""
 
     def __init__(self, case: Case, seen: Observation) -> None:
-        self.case, self.seen = case, seen
-        self.scope, self.over = self.at("called"), self.at("over")
+        self.case = case
+        self.seen = seen
+        self.scope = self.at("called")
+        self.over = self.at("over")
         calls = seen.log.of("called", side="application")
-        self.requests = [each for each in calls if each.type in TYPES]
-        others = {each.call for each in self.requests}
-        self.inner = Log(x for x in seen.log if x.side == "application" and x.call not in others)
+        self.requests = [line for line in calls if line.type in TYPES]
+        numbers = {line.call for line in self.requests}
+        self.inner = Log()  # what the application inside saw of the lifespan
+        for line in seen.log:
+            if line.side == "application" and line.call not in numbers:
+                self.inner.append(line)
         self.calls = self.inner.of("called")
 
     def at(self, kind: str) -> Line:
         """Return the line of the server of a kind in the lifespan; an empty one without one."""
-        return next(iter(self.seen.of(kind)), Line(0.0, ""))
+        for line in self.seen.of(kind):
+            return line
+        return Line(0.0, "")
 
     def finished(self) -> None:
         """Raise NotJudged if the application did not come to the end of its script."""
@@ -43,7 +50,7 @@ class OfMiddleware(Judge):
 
     def received(self, phase: str) -> list[Any]:
         """Return the events of a phase that the application received."""
-        return _of_phase(phase, (each.event for each in self.inner.of("received")))
+        return _of_phase(phase, [line.event for line in self.inner.of("received")])
 
     def outcome(self, wanted: Expectation) -> Outcome:
         """Return what became of an expectation, unless another rule explains it."""
@@ -62,23 +69,26 @@ class OfMiddleware(Judge):
         """Return what middleware did with a lifespan scope that it did not pass on."""
         if self.seen.startup.how in ANSWERS:
             return fact("answers-itself")
-        return ending(self.seen) if self.seen.ended else fact("no-answer-in-time")
+        if self.seen.ended:
+            return ending(self.seen)
+        return fact("no-answer-in-time")
 
     # ---- phrases --------------------------------------------------------------------------------
 
     def same_scope(self) -> Outcome:
         """Compare the keys of the scope: one rule has its versions, another one all others."""
-        versions = self.wanted.rule == "scope-versions"
-        wanted = {
-            key: value
-            for key, value in self.scope.event[0].items()
-            if key != "state" and (key in ENVELOPES) is versions
-        }
+        of_versions = self.wanted.rule == "scope-versions"
+        wanted = {}
+        for key, value in self.scope.event[0].items():
+            is_version = key in ENVELOPES
+            if key != "state" and is_version == of_versions:
+                wanted[key] = value
         lost = _lost(wanted, self.calls[-1].event)
         if not lost:
             return holds("same-scope")
-        judged = breaks if versions or "type" in lost else leaves_open
-        return judged("scope-keys-lost", keys=lost)
+        if of_versions or "type" in lost:
+            return breaks("scope-keys-lost", keys=lost)
+        return leaves_open("scope-keys-lost", keys=lost)
 
     def same_state(self) -> Outcome:
         state = self.calls[-1].state_id
@@ -86,10 +96,10 @@ class OfMiddleware(Judge):
             return holds("same-state")
         if not state:
             return breaks("app-has-no-state")
-        wrote = (item for each in self.inner.of("writes") for item in each.ids.items())
-        if all(self.over.ids.get(key) == value for key, value in wrote):
-            return leaves_open("other-state")
-        return breaks("state-lost")
+        for line in self.inner.of("writes"):
+            if not _has(self.over, line):
+                return breaks("state-lost")
+        return leaves_open("other-state")
 
     def same_request(self) -> Outcome:
         """Compare the state of each request with the values of the lifespan's state."""
@@ -97,66 +107,75 @@ class OfMiddleware(Judge):
             if self.seen.reply:
                 skip("request-unreached", reply=self.seen.reply)
             skip("request-not-made")
-        for each in self.requests:
-            if not each.state_id:
+        for request in self.requests:
+            if not request.state_id:
                 return breaks("app-request-without-state")
-            if not all(each.ids.get(key) == value for key, value in self.over.ids.items()):
+            if not _has(request, self.over):
                 return breaks("request-state-differs")
         return holds("request-has-state")
 
     def same_events(self) -> Outcome:
         phase = self.wanted.rule.partition("-")[0]
-        wanted = _of_phase(phase, (each.event for each in self.case.server if each.verb == "offer"))
-        found = self.received(phase)
-        if (types := _types(found)) != _types(wanted):
+        offered = [action.event for action in self.case.server if action.verb == "offer"]
+        offered = _of_phase(phase, offered)
+        received = self.received(phase)
+        types = _types(received)
+        if types != _types(offered):
             return breaks("app-received", events=_listed(types))
-        if lost := _lost(wanted[0], found[0]):
+        lost = _lost(offered[0], received[0])
+        if lost:
             return leaves_open("keys-lost-to-app", event=types[0], keys=lost)
         return holds("app-received", events=_listed(types))
 
     def answers(self) -> tuple[list[Any], list[Any]]:
         """Return what the application sent in a phase, and what the server received."""
-        phase = "shutdown" if self.wanted.rule.startswith("shutdown") else "startup"
-        answer = self.seen.shutdown if phase == "shutdown" else self.seen.startup
-        answered = answer.how in ANSWERS and answer.when != "serving"
-        wanted = _of_phase(phase, (each.event for each in self.inner.of("sends")))
-        lines = self.seen.of("sent", "refused") if answered else []
-        return wanted, _of_phase(phase, (each.event for each in lines))
+        phase, answer = "startup", self.seen.startup
+        if self.wanted.rule.startswith("shutdown"):
+            phase, answer = "shutdown", self.seen.shutdown
+        sent = [line.event for line in self.inner.of("sends")]
+        received = []
+        if answer.how in ANSWERS and answer.when != "serving":  # else its time was over
+            received = [line.event for line in self.seen.of("sent", "refused")]
+        return _of_phase(phase, sent), _of_phase(phase, received)
 
     def answered_once(self) -> Outcome:
         """Hold if the middleware sends no answer of its own after the application's."""
-        wanted, found = self.answers()
-        sent, types = _types(wanted), _types(found)
-        if not sent or types[: len(sent)] != sent:
+        sent, received = map(_types, self.answers())
+        if not sent or received[: len(sent)] != sent:
             skip("script-unfinished")
-        if len(types) > len(sent):
-            return breaks("answers-differ", sent=_listed(sent), received=_listed(types))
-        return holds("server-received", events=_listed(types))
+        if len(received) > len(sent):
+            return breaks("answers-differ", sent=_listed(sent), received=_listed(received))
+        return holds("server-received", events=_listed(received))
 
     def same_answers(self) -> Outcome:
-        wanted, found = self.answers()
-        sent, types = _types(wanted), _types(found)
-        if not sent and not types:
+        answers, arrived = self.answers()
+        sent, received = _types(answers), _types(arrived)
+        if not sent and not received:
             skip("script-unfinished")
-        if not sent or types[: len(sent)] != sent:  # what follows is judged by `answered_once`
-            return breaks("answers-differ", sent=_listed(sent), received=_listed(types))
-        if bool(found[0].get("message")) < bool(wanted[0].get("message")):
+        if not sent or received[: len(sent)] != sent:  # what follows: see `answered_once`
+            return breaks("answers-differ", sent=_listed(sent), received=_listed(received))
+        if answers[0].get("message") and not arrived[0].get("message"):
             return breaks("message-lost", event=sent[0])
-        if lost := _lost(wanted[0], found[0]):
+        lost = _lost(answers[0], arrived[0])
+        if lost:
             return leaves_open("keys-lost-to-server", event=sent[0], keys=lost)
-        return holds("server-received", events=_listed(types))
+        return holds("server-received", events=_listed(received))
 
     def same_refusal(self) -> Outcome:
         self.finished()
-        refused = self.inner.of("refused")
-        return holds("refusal-seen", error=refused[0].why) if refused else breaks("refusal-lost")
+        for line in self.inner.of("refused"):
+            return holds("refusal-seen", error=line.why)
+        return breaks("refusal-lost")
 
     def same_end(self) -> Outcome:
         self.finished()
+        held = self.seen.ended == "returned"
+        did = Fact("app-returned")
         ends = {*self.at("raised").ids.values()}
-        held, did = self.seen.ended == "returned", Fact("app-returned")
-        for each in self.inner.of("raised"):
-            held, did = bool({*each.ids.values()} & ends), fact("app-raised", error=each.why)
+        for line in self.inner.of("raised"):
+            did = fact("app-raised", error=line.why)
+            # a group that has it will do: anyio's task groups wrap what they pass on
+            held = not ends.isdisjoint(line.ids.values())
         if held:
             return holds("same-end", did=did)
         return breaks("other-end", did=did, end=ending(self.seen))
@@ -171,9 +190,24 @@ class OfMiddleware(Judge):
         if self.over.event is None:
             skip("script-unfinished")
         now, live = self.over.event
-        then = self.scope.event[0] | ({"state": live} if "state" in self.scope.event[0] else {})
-        keys = [key for key in {**then, **now} if now.get(key) != then.get(key) or key not in now]
-        return breaks("scope-changed", keys=tuple(keys)) if keys else holds("scope-unchanged")
+        before = {**self.scope.event[0]}
+        if "state" in before:
+            before["state"] = live
+        changed = []
+        for key in {**before, **now}:
+            if key not in now or now[key] != before.get(key):
+                changed.append(key)
+        if changed:
+            return breaks("scope-changed", keys=tuple(changed))
+        return holds("scope-unchanged")
+
+
+def _has(line: Line, other: Line) -> bool:
+    """Tell whether a line has the very values of another one's state."""
+    for key, identity in other.ids.items():
+        if line.ids.get(key) != identity:
+            return False
+    return True
 
 
 def _of_phase(phase: str, events: Iterable[Any]) -> list[Any]:
@@ -183,7 +217,9 @@ def _of_phase(phase: str, events: Iterable[Any]) -> list[Any]:
 
 
 def _type(event: Any) -> str:
-    return str(event.get("type") if isinstance(event, dict) else event)
+    if isinstance(event, dict):
+        return str(event.get("type"))
+    return str(event)
 
 
 def _types(events: Sequence[Any]) -> list[str]:

@@ -65,7 +65,9 @@ def _named(app: Any) -> str:
 
     A script is named by another module if one has it, too: `__main__` cannot be imported.
     """
-    for name, module in sorted(sys.modules.items(), key=lambda item: item[0].startswith("__")):
+    modules = [*sys.modules.items()]
+    modules.sort(key=lambda item: item[0].startswith("__"))
+    for name, module in modules:
         for attribute, value in [*getattr(module, "__dict__", {}).items()]:
             if value is app:
                 return f"{name}:{attribute}"
@@ -79,12 +81,20 @@ def caller(frame: FrameType | None) -> str:
     """
     library = str(Path(os.__file__).parent)
     while frame:
-        file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
-        is_python = file.startswith(library) and "-packages" not in file
-        if module.partition(".")[0] not in CARRIERS and not is_python and file[:1] != "<":
+        module = str(frame.f_globals.get("__name__", ""))
+        package = module.partition(".")[0]
+        if package not in CARRIERS and not _is_python(frame.f_code.co_filename, library):
             return module
         frame = frame.f_back
     return ""
+
+
+def _is_python(file: str, library: str) -> bool:
+    """Tell whether a file is Python's own; `library` is where those are."""
+    if file.startswith("<"):  # such as <frozen importlib._bootstrap>
+        return True
+    # site-packages, or dist-packages of Debian, are below it
+    return file.startswith(library) and "-packages" not in file
 
 
 def described(app: Any) -> str:
@@ -94,4 +104,6 @@ def described(app: Any) -> str:
         return name
     kind = type(app).__qualname__
     title = getattr(app, "title", None)
-    return f'{kind} "{title}"' if isinstance(title, str) and title not in ("", kind) else kind
+    if isinstance(title, str) and title not in ("", kind):  # FastAPI's default is "FastAPI"
+        return f'{kind} "{title}"'
+    return kind

@@ -63,9 +63,12 @@ class Probe(probe.Probe):
 
     async def respond(self, number: int, scope: Any, receive: Any, send: Any) -> Any:
         """Play the script to a lifespan, or to the scope that the case is about."""
-        for event in (answer := _ANSWERS.get(scope.get("type"), ())):
+        answer = _ANSWERS.get(scope.get("type"))
+        if answer is None:
+            return await probe.Call(self, number, scope, receive, send).play()
+        for event in answer:
             await send(event)
-        return None if answer else await probe.Call(self, number, scope, receive, send).play()
+        return None
 
     def end(self) -> None:
         """Note what it has raised."""
@@ -96,7 +99,8 @@ def play(
         raise NotFound(fact("middleware-returned", value=short_repr(app)))
     call = play_case(app, case, spec, limit, loop, watch, inner.log)
     for raised in call.seen.errors:  # it wanted something else than an application
-        if any(f"'{Probe.__name__}' object" in each.text for each in raised.chain):
-            raise NotFound(fact("no-middleware", error=raised.fact()))
+        for cause in raised.chain:
+            if f"'{Probe.__name__}' object" in cause.text:
+                raise NotFound(fact("no-middleware", error=raised.fact()))
     inner.end()
     return call

@@ -105,7 +105,7 @@ class Observation:
     @property
     def errors(self) -> list[Error]:
         """The exceptions that were seen, that which a framework had caught first."""
-        return [each for each in (self.caught, self.error) if each]
+        return [error for error in (self.caught, self.error) if error]
 
     def of(self, *kinds: str) -> list[Line]:
         """Return the lines of these kinds about the lifespan, at the side of the server."""
@@ -113,7 +113,7 @@ class Observation:
 
     def known(self, *kinds: str) -> list[Fact]:
         """Return the facts whose kinds begin so."""
-        return [each for each in self.facts if each.kind.startswith(kinds)]
+        return [fact for fact in self.facts if fact.kind.startswith(kinds)]
 
     @property
     def leftovers(self) -> list[Fact]:
@@ -128,42 +128,53 @@ class Observation:
     @property
     def sent(self) -> list[str]:
         """The types of what it sent, refused or not."""
-        return [each.type for each in self.of("sent", "refused")]
+        return [line.type for line in self.of("sent", "refused")]
 
     @property
     def refused(self) -> Fact | None:
         """Why the first event that was refused was refused."""
-        return next((each.why for each in self.of("refused")), None)
+        for line in self.of("refused"):
+            return line.why
+        return None
 
     @property
     def message(self) -> str:
         """The message of the last failure."""
-        found = [x.text for x in self.of("sent", "refused") if x.type.endswith(".failed")]
-        return found[-1] if found else ""
+        message = ""
+        for line in self.of("sent", "refused"):
+            if line.type.endswith(".failed"):
+                message = line.text
+        return message
 
     @property
     def shutdown_sent(self) -> bool:
         """Whether lifespan.shutdown was sent to it."""
-        return any(each.type == SHUTDOWN for each in self.of("offered"))
+        return any(line.type == SHUTDOWN for line in self.of("offered"))
 
     @property
     def has_state(self) -> bool:
         """Whether the state had keys at the end."""
-        return any(each.type for each in self.of("over"))
+        return any(line.type for line in self.of("over"))
 
     def span(self, phase: str) -> tuple[float, float]:
         """Return when it was asked, and when it answered."""
-        asked = self.of("called") if phase == "startup" else self.of("offered")
-        ends = [x.time for x in self.of("sent") if x.type.startswith(f"lifespan.{phase}.")]
-        return (asked[-1].time, ends[0]) if asked and ends else (0.0, 0.0)
+        asked = self.of("called" if phase == "startup" else "offered")
+        if asked:
+            for line in self.of("sent"):
+                if line.type.startswith(f"lifespan.{phase}."):
+                    return asked[-1].time, line.time
+        return 0.0, 0.0
 
     def moment(self, time: float) -> str:
         """Return in which of its moments a time is: starting, serving, request or stopping."""
         now = "starting"
-        for each in self.log:
-            if each.time <= time:
-                began = "request" if each.kind == "called" and each.call else ""
-                now = began or MOMENTS.get((each.kind, each.type), now)
+        for line in self.log:
+            if line.time > time:
+                continue
+            if line.kind == "called" and line.call:
+                now = "request"
+            else:
+                now = MOMENTS.get((line.kind, line.type), now)
         return now
 
     def answers(self, phase: str, how: str) -> None:
@@ -193,8 +204,10 @@ class Observation:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The message sequence, with the requests meanwhile."""
-        lines = [each for each in self.log if each.side == "server"]
-        return entries(lines, lines[0].time if lines else 0.0)
+        lines = [line for line in self.log if line.side == "server"]
+        if not lines:
+            return ()
+        return entries(lines, lines[0].time)
 
 
 class Watch(NamedTuple):

@@ -54,15 +54,16 @@ class Job(NamedTuple):
 
     def find(self) -> Callable[..., Any]:
         """Return the subject; raise NotFound where it cannot be had."""
-        is_name = isinstance(self.subject, str)
-        found = _named(self.subject, factory=self.factory) if is_name else self.subject
-        if inspect.iscoroutine(found):
-            raise NotFound(fact("not-awaited", target=self.name, function=found.__qualname__))
-        if not callable(found):
-            raise NotFound(fact("not-callable", target=self.name, value=short_repr(found)))
+        subject = self.subject
+        if isinstance(subject, str):
+            subject = _named(subject, factory=self.factory)
+        if inspect.iscoroutine(subject):
+            raise NotFound(fact("not-awaited", target=self.name, function=subject.__qualname__))
+        if not callable(subject):
+            raise NotFound(fact("not-callable", target=self.name, value=short_repr(subject)))
         if self.role == "application":
-            _check_signature(found)
-        return found  # type: ignore[no-any-return]
+            _check_signature(subject)
+        return subject  # type: ignore[no-any-return]
 
 
 @functools.cache  # a process that is forked from this one has it
@@ -71,11 +72,11 @@ def _named(target: str, *, factory: bool) -> Any:
     module, _, path = target.partition(":")
     if path.endswith("()"):
         raise NotFound(fact("called-in-name", target=target, wanted=target[:-2]))
-    if not module or not all(part.isidentifier() for part in path.split(".")):
-        is_module = module and not path and all(map(str.isidentifier, module.split(".")))
-        wanted = f"{module}:app" if is_module else "shop.main:app"
+    is_module = _is_dotted(module)
+    if not module or not _is_dotted(path):
+        wanted = f"{module}:app" if is_module and not path else "shop.main:app"
         raise NotFound(fact("no-attribute-named", target=target, wanted=wanted))
-    if module.endswith(".py") or not all(part.isidentifier() for part in module.split(".")):
+    if module.endswith(".py") or not is_module:
         wanted = module.removesuffix(".py").replace("/", ".").strip(".")
         raise NotFound(fact("no-module-name", module=module, wanted=f"{wanted}:{path}"))
     own_package(module)
@@ -85,24 +86,40 @@ def _named(target: str, *, factory: bool) -> Any:
         found = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
         if found is _MISSING:
             raise NotFound(_no_attribute(name, owner))
-    return _attempt(found, f"{target}()") if factory and callable(found) else found
+    if factory and callable(found):
+        return _attempt(found, f"{target}()")
+    return found
+
+
+def _is_dotted(name: str) -> bool:
+    """Tell whether a name is one that `import` takes, such as `shop.main`."""
+    return all(part.isidentifier() for part in name.split("."))
 
 
 def _no_attribute(name: str, owner: Any) -> Fact:
     """Return that an object has no attribute of this name, and what may be meant."""
     owner_name = getattr(owner, "__name__", None) or short_repr(owner)
-    if isinstance(owner, ModuleType) and getattr(owner, "__file__", None) is None:
+    is_module = isinstance(owner, ModuleType)
+    if is_module and getattr(owner, "__file__", None) is None:  # a namespace package
         return _in_folder(name, owner)
-    if near := tuple(difflib.get_close_matches(name, dir(owner), n=3)):
-        return fact("no-attribute-near", name=name, owner=owner_name, near=near)
+    near = difflib.get_close_matches(name, dir(owner), n=3)
+    if near:
+        return fact("no-attribute-near", name=name, owner=owner_name, near=tuple(near))
     others = []
-    for other, value in vars(owner).items() if isinstance(owner, ModuleType) else ():
-        is_own = getattr(value, "__module__", owner_name) == owner_name
-        if callable(value) and not inspect.isclass(value) and is_own and not other.startswith("_"):
-            others.append(other)
+    if is_module:
+        for other, value in vars(owner).items():
+            if _may_be_meant(other, value, owner_name):
+                others.append(other)
     if others:
         return fact("no-attribute-other", name=name, owner=owner_name, others=tuple(others[:MOST]))
     return fact("no-attribute", name=name, owner=owner_name)
+
+
+def _may_be_meant(name: str, value: Any, module: str) -> bool:
+    """Tell whether what a module has may be an application, and not something it has imported."""
+    if name.startswith("_") or inspect.isclass(value) or not callable(value):
+        return False
+    return bool(getattr(value, "__module__", module) == module)
 
 
 def _in_folder(name: str, package: ModuleType) -> Fact:
@@ -112,8 +129,11 @@ def _in_folder(name: str, package: ModuleType) -> Fact:
     modules = sorted(path.stem for path in folder.glob("*.py") if path.stem.isidentifier())
     if not modules:
         return fact("is-folder-bare", owner=owner)
-    last = owner.rpartition(".")[2]
-    module = next((each for each in (last, "main", "app") if each in modules), modules[0])
+    module = modules[0]
+    for usual in (owner.rpartition(".")[2], "main", "app"):
+        if usual in modules:
+            module = usual
+            break
     wanted = f"{owner}.{module}:{name}"
     return fact("is-folder", owner=owner, name=name, folder=folder.name, wanted=wanted)
 
@@ -123,19 +143,27 @@ def _attempt(get: Callable[[], Any], what: str, target: str = "") -> Any:
     module = target.partition(":")[0]
     try:
         return get()
-    except BaseException as error:
-        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-        if missing and f"{module}.".startswith(f"{missing}."):
-            raise NotFound(fact("no-module", name=missing)) from None
-        here = Path.cwd().name
-        if missing and module and missing.partition(".")[0] == here:
-            parts = {"module": module, "name": here, "wanted": f"{here}.{target}"}
-            raise NotFound(fact("inside-package", **parts)) from None
-        found = described(error)
-        if needs_trio(found):
+    except BaseException as error:  # a module may end itself with SystemExit
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            _raise_for_missing(error.name, module, target)
+        raised = described(error)
+        if needs_trio(raised):
             raise NotFound(Fact("needs-trio-installed")) from None
-        raised, change = fact("import-raised", what=what, error=found.fact()), on_error(found)
-        raise NotFound(fact("advised", what=raised, advice=change) if change else raised) from None
+        why = fact("import-raised", what=what, error=raised.fact())
+        advice = on_error(raised)
+        if advice:
+            why = fact("advised", what=why, advice=advice)
+        raise NotFound(why) from None
+
+
+def _raise_for_missing(missing: str, module: str, target: str) -> None:
+    """Raise NotFound if the missing module is the target's, or this folder's."""
+    if f"{module}.".startswith(f"{missing}."):
+        raise NotFound(fact("no-module", name=missing)) from None
+    here = Path.cwd().name
+    if module and missing.partition(".")[0] == here:  # it is run inside of the package
+        wanted = f"{here}.{target}"
+        raise NotFound(fact("inside-package", module=module, name=here, wanted=wanted)) from None
 
 
 def _check_signature(app: Callable[..., Any]) -> None:
