@@ -45,17 +45,23 @@ END = '\n"""\n'  # of the docstring of a module
 
 def run(parsed: argparse.Namespace) -> int:
     """Run a command and return its exit status."""
-    parsed.words = words = Words(parsed.language or language(os.environ))
+    words = Words(parsed.language or language(os.environ))
+    parsed.words = words
+    status = 2
     try:
         return _COMMANDS[parsed.run](parsed)
     except Unchecked as unchecked:
-        why, status = unchecked.fact, 2
+        why = unchecked.fact
     except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        why, status = fact("failed", error=f"{named}{error.strerror or error}"), 2
+        reason = error.strerror or str(error)
+        if error.filename:
+            reason = f"{error.filename}: {reason}"
+        why = fact("failed", error=reason)
     except KeyboardInterrupt as interrupt:
+        why = fact("interrupted")
+        # `_interruptible` says which signal it was; Python's own handler of Ctrl-C says nothing
         number = interrupt.args[0] if interrupt.args else signal.SIGINT
-        why, status = fact("interrupted"), SIGNALLED + number
+        status = SIGNALLED + number
     sys.stderr.write(f"lifespec: {words.say(why).rstrip('.。')}\n")
     return status
 
@@ -75,14 +81,18 @@ def _print(text: str) -> int:
 
 def _width(stream: TextIO) -> int:
     """Return how many columns a line has there."""
-    return shutil.get_terminal_size((WIDTH, 0)).columns if stream.isatty() else WIDTH
+    if not stream.isatty():
+        return WIDTH
+    return shutil.get_terminal_size((WIDTH, 0)).columns
 
 
 def _lines(start: str, text: str) -> list[str]:
     """Return a text for standard error as lines; those after the first one are indented."""
-    first, *others = wrapped(text, _width(sys.stderr) - len(START))
-    indent = " " * len(START)
-    return [f"{start}{first}", *(f"{indent}{line}" for line in others)]
+    lines = []
+    for line in wrapped(text, _width(sys.stderr) - len(START)):
+        lines.append(f"{start}{line}")
+        start = " " * len(START)
+    return lines
 
 
 # ---- check -------------------------------------------------------------------------------------
@@ -92,23 +102,29 @@ def _check(arguments: argparse.Namespace) -> int:
     """Check a subject, print the report, write its files, and return the exit status."""
     if not FORKS:
         raise Unchecked(fact("needs-posix"))
-    words, check = arguments.words, getattr(conformance, f"check_{arguments.subject}")
+    words = arguments.words
     subject = arguments.of
     if arguments.subject == "app":
         if arguments.list:
             return _list(arguments)
         subject = _application(arguments)
+    check: Callable[..., Report] = getattr(conformance, f"check_{arguments.subject}")
     progress = _Progress(words, _total(arguments))
     with _interruptible(), progress:
-        options = vars(arguments) | progress.callbacks()
-        report: Report = check(subject, **{name: options[name] for name in arguments.options})
-    terminal = sys.stdout.isatty()
-    width = _width(sys.stdout)
-    colours = terminal and "NO_COLOR" not in os.environ
-    _print(render(report, words.language, verbose=arguments.verbose, width=width, colours=colours))
-    for path, write in ((arguments.json, as_json), (arguments.junit, as_junit)):
-        if path:
-            _write(path, write(report), "w")
+        values = vars(arguments) | progress.callbacks()
+        report = check(subject, **{name: values[name] for name in arguments.options})
+    text = render(
+        report,
+        words.language,
+        verbose=arguments.verbose,
+        width=_width(sys.stdout),
+        colours=sys.stdout.isatty() and "NO_COLOR" not in os.environ,
+    )
+    _print(text)
+    if arguments.json:
+        _write(arguments.json, as_json(report), "w")
+    if arguments.junit:
+        _write(arguments.junit, as_junit(report), "w")
     return report.status
 
 
@@ -149,18 +165,25 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
         if pid:
             what = fact("watch-process", pid=pid, what=what)
         lines = _lines(START, words.say(what))
-        lines += [f"            {words.say(each)}" for each in rows]
+        for row in rows:
+            lines.append(f"            {words.say(row)}")
         if advice:
             lines += _lines(" " * len(START), words.say(advice))
-        explained = [words.say(each) for each in pages.more([what, *rows, advice])]
-        lines += [f"{' ' * len(START)}{command}" for command in explained]
-        sys.stderr.write("".join(f"{each}\n" for each in lines))
+        explained = [words.say(page) for page in pages.more([what, *rows, advice])]
+        for command in explained:
+            lines.append(f"{' ' * len(START)}{command}")
+        sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
         if arguments.json:
-            row = {"time": round(time.time(), 3), "says": english.say(what), **what.data()}
-            row |= {"rows": [each.data() for each in rows]}
-            row |= {"advice": english.say(advice) if advice else None, "more": explained}
-            _write(arguments.json, f"{json.dumps(row, ensure_ascii=False)}\n", "a")
+            told = {
+                "time": round(time.time(), 3),
+                "says": english.say(what),
+                **what.data(),
+                "rows": [row.data() for row in rows],
+                "advice": english.say(advice) if advice else None,
+                "more": explained,
+            }
+            _write(arguments.json, f"{json.dumps(told, ensure_ascii=False)}\n", "a")
 
     return tell
 
@@ -168,36 +191,41 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """Let SIGTERM and SIGHUP interrupt a check as Ctrl-C does, unless they are ignored."""
-    old = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGHUP)}
-    handlers = {each: handler for each, handler in old.items() if handler != signal.SIG_IGN}
+    before = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        handler = signal.getsignal(number)
+        if handler != signal.SIG_IGN:  # nohup ignores one of them, and means it
+            before[number] = handler
 
-    def interrupt(number: int, _: object) -> None:
-        for each in handlers:
-            signal.signal(each, signal.SIG_IGN)  # while the processes are ended
-        raise KeyboardInterrupt(number)
+    def interrupt(received: int, _: object) -> None:
+        for number in before:
+            signal.signal(number, signal.SIG_IGN)  # while the processes are ended
+        raise KeyboardInterrupt(received)
 
     try:
-        for each in handlers:
-            signal.signal(each, interrupt)
+        for number in before:
+            signal.signal(number, interrupt)
         yield
     finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _application(arguments: argparse.Namespace) -> str | list[str]:
     """Return the name of an application, or the words of the command that serves it."""
-    given, is_command = arguments.of, arguments.dashes
-    if not given:
+    words = arguments.of
+    if not words:
         raise Unchecked(fact("no-target"))
-    if is_command and arguments.factory:
+    if not arguments.dashes:
+        if len(words) > 1:
+            line = shlex.join([*words, *arguments.unknown])
+            raise Unchecked(fact("command-without-dashes", command=line))
+        return str(words[0])
+    if arguments.factory:
         raise Unchecked(fact("factory-of-command"))
-    if is_command and len(given) == 1 and ":" in given[0] and not shutil.which(given[0]):
-        raise Unchecked(fact("target-after-dashes", target=given[0]))
-    if not is_command and len(given) > 1:
-        line = shlex.join([*given, *arguments.unknown])
-        raise Unchecked(fact("command-without-dashes", command=line))
-    return [*given] if is_command else str(given[0])
+    if len(words) == 1 and ":" in words[0] and not shutil.which(words[0]):
+        raise Unchecked(fact("target-after-dashes", target=words[0]))
+    return [*words]
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -272,10 +300,10 @@ class _Progress:
             else:
                 self.later.append(what)
 
-    def case(self, name: str, found: Sequence[Finding]) -> None:
+    def case(self, name: str, findings: Sequence[Finding]) -> None:
         """Say that a case is over."""
         self.count += 1
-        verdict = Verdict.of(each.verdict for each in found).upper()
+        verdict = Verdict.of(finding.verdict for finding in findings).upper()
         self._replace(f"{self.count}{self.total} {name}: {verdict}")
 
     def wait(self, name: str, seconds: float) -> None:
@@ -335,14 +363,17 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _cases(arguments: argparse.Namespace) -> int:
-    words, lines = arguments.words, []
-    rule = arguments.rule and known_rule(arguments.rule)
+    words = arguments.words
+    if arguments.rule:
+        known_rule(arguments.rule)
+    lines = []
     for case in cases.load():
-        names = tuple(dict.fromkeys(each.rule for each in case.expect))
-        if arguments.role in (None, case.role) and rule in (None, *names):
-            lines.append(f"{case.name} · {words.translate(case.role)}")
-            says = words.translate(case.says), words.say(fact("checks", rules=names))
-            lines += (f"    {line}" for text in says for line in wrapped(text, WIDTH - 4))
+        names = tuple(dict.fromkeys(wanted.rule for wanted in case.expect))
+        if arguments.role not in (None, case.role) or arguments.rule not in (None, *names):
+            continue
+        lines.append(f"{case.name} · {words.translate(case.role)}")
+        for text in (words.translate(case.says), words.say(fact("checks", rules=names))):
+            lines += [f"    {line}" for line in wrapped(text, WIDTH - 4)]
     return _print("".join(f"{line}\n" for line in lines))
 
 

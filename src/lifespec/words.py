@@ -19,13 +19,20 @@ _LONGEST = 2000  # characters of a text of others in a report
 
 def base() -> str:
     """Return where the site is, with a slash: by LIFESPEC_BASE_URL or the package, or ""."""
+    address = os.environ.get("LIFESPEC_BASE_URL", "") or _documentation()
+    return f"{address.rstrip('/')}/" if address else ""
+
+
+def _documentation() -> str:
+    """Return the address that the installed package has for its documentation, or ""."""
     from importlib.metadata import distributions  # noqa: PLC0415  it imports much
 
-    site = os.environ.get("LIFESPEC_BASE_URL", "")
-    for each in () if site else distributions(name="lifespec"):
-        pairs = (url.partition(", ") for url in each.metadata.get_all("Project-URL") or ())
-        site = next((url for label, _, url in pairs if label == "Documentation"), "")
-    return f"{site.rstrip('/')}/" if site else ""
+    for distribution in distributions(name="lifespec"):
+        for line in distribution.metadata.get_all("Project-URL") or ():
+            label, _comma, url = line.partition(", ")
+            if label == "Documentation":
+                return str(url)
+    return ""
 
 
 def site(language: str) -> str:
@@ -51,13 +58,14 @@ def names(
     for spec in specs:
         family, _space, version = spec.partition(" ")
         families.setdefault(family, []).append(link(spec, version))
-    and_ = translate(_(" and "))
-    return translate(_(", ")).join(
-        translate(_("lifespan %s (ASGI)")) % and_.join(versions)
-        if family == "asgi"
-        else f"{family.upper()} {and_.join(versions)}"
-        for family, versions in families.items()
-    )
+    titles = []
+    for family, versions in families.items():
+        of_family = translate(_(" and ")).join(versions)
+        if family == "asgi":  # whose lifespan has versions of its own
+            titles.append(translate(_("lifespan %s (ASGI)")) % of_family)
+        else:
+            titles.append(f"{family.upper()} {of_family}")
+    return translate(_(", ")).join(titles)
 
 
 @functools.cache
@@ -80,17 +88,22 @@ class Words:
     """The words of a report in one language, about one specification."""
 
     def __init__(self, language: str = "en", spec: str = "asgi 2.0") -> None:
-        self.language, self.spec, self.translate = language, spec, translator(language)
+        self.language = language
+        self.spec = spec
+        self.translate = translator(language)
         self.title = names([spec], self.translate)
 
     def say(self, fact: Fact) -> str:
         """Return the sentence of a fact."""
         template = sentences()[fact.kind]
-        parts = {name: self.part(each) for name, each in fact.parts.items()}
+        parts = {name: self.part(part) for name, part in fact.parts.items()}
         text = self.translate(template).format(**parts)
-        # with a part of a sentence; Chinese has no capitals, and a text of others keeps its letters
-        begins = self.language == "en" and template[0] == "{" and template[-1] == "."
-        return f"{text[:1].upper()}{text[1:]}" if begins and _has_first_word(fact) else text
+        if self.language != "en":  # Chinese has no capitals
+            return text
+        begins_with_a_part = template[0] == "{" and template[-1] == "."
+        if begins_with_a_part and _has_first_word(fact):  # a text of others keeps its letters
+            return f"{text[:1].upper()}{text[1:]}"
+        return text
 
     def part(self, part: Any) -> str:
         """Return what stands in the place of a part: each character of it can be printed."""
@@ -99,7 +112,10 @@ class Words:
         if isinstance(part, tuple):
             return self.listed(map(self.part, part))
         text = f"{part:g}" if isinstance(part, float) else str(part)
-        return "\n".join("".join(map(printable, line)) for line in text.split("\n"))
+        lines = []
+        for line in text.split("\n"):
+            lines.append("".join(map(printable, line)))
+        return "\n".join(lines)
 
     def listed(self, items: Iterable[str]) -> str:
         """Return items with commas between them."""
@@ -134,8 +150,10 @@ def printable(character: str) -> str:
 
 def cut(text: str, most: int = _LONGEST) -> str:
     """Return a text; of a long one the beginning and, in a quarter of the room, the end."""
+    if len(text) <= most:
+        return text
     end = most // 4
-    return text if len(text) <= most else f"{text[: most - end]} ... {text[-end:]}"
+    return f"{text[: most - end]} ... {text[-end:]}"
 
 
 def short_repr(value: object) -> str:

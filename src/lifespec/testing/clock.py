@@ -70,18 +70,24 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self._other_thread:
             name, self._other_thread = self._other_thread, ""
             self._refuse_threads(name)
-        self._busy = self._busy + 1 if timeout == 0 else 0
+        if timeout == 0:  # something is ready
+            self._busy += 1
+        else:
+            self._busy = 0
         if 0 < self._busy <= BUSY:
             return ()
         pending = bool(self._scheduled) and self._scheduled[0].when() < math.inf
         if 0 < self._busy <= STUCK and not pending:
             return ()
-        newcomers = [t.name for t in threading.enumerate() if t not in self._known]
+        newcomers = [thread for thread in threading.enumerate() if thread not in self._known]
         if newcomers:
-            self._refuse_threads(", ".join(sorted(newcomers)))
-        busy, self._busy = self._busy, max(self._busy - AGAIN, 0) if pending else 0
+            names = sorted(thread.name for thread in newcomers)
+            self._refuse_threads(", ".join(names))
         if not pending:
-            raise Deadlock(_deadlock_message(asyncio.all_tasks(self), busy=busy > 0))
+            busy = self._busy > 0
+            self._busy = 0  # the loop runs on: it has to cancel its tasks
+            raise Deadlock(_deadlock_message(asyncio.all_tasks(self), busy=busy))
+        self._busy = max(self._busy - AGAIN, 0)
         self._now = max(self._now, self._scheduled[0].when())
         self._clock_resolution = math.ulp(self._now)  # asyncio runs timers before time + this
         return ()
@@ -128,8 +134,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
 def _deadlock_message(tasks: set[asyncio.Task[Any]], *, busy: bool) -> str:
     what = "Tasks run again and again" if busy else "Every task waits"
     places = Counter(_place(task.get_coro()) for task in tasks)
-    waits = [place + (f" ({n} tasks)" if n > 1 else "") for place, n in sorted(places.items())]
-    return f"{what} and no timer is pending: {'; '.join(waits) or 'there is no task at all'}."
+    waits = []
+    for place, count in sorted(places.items()):
+        waits.append(f"{place} ({count} tasks)" if count > 1 else place)
+    if not waits:
+        waits = ["there is no task at all"]
+    return f"{what} and no timer is pending: {'; '.join(waits)}."
 
 
 def _place(waiting: object) -> str:
@@ -137,8 +147,12 @@ def _place(waiting: object) -> str:
 
     A function that sets `__tracebackhide__`, as pytest has it, only passes on and is left out.
     """
-    names, where = [], ""
-    while (name := getattr(waiting, "__qualname__", None)) is not None:
+    names = []
+    where = ""
+    while True:
+        name = getattr(waiting, "__qualname__", None)
+        if name is None:
+            break
         frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
         if frame is None or "__tracebackhide__" not in frame.f_locals:
             names.append(name.replace(".<locals>", ""))

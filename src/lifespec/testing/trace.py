@@ -166,11 +166,15 @@ def _is_being_cancelled() -> bool:
 
 def _described(event: object) -> tuple[str, str]:
     """Return type and message of an event; of what is no event, or no text, a short repr."""
-    kind = event.get("type") if isinstance(event, Mapping) else None
-    if not isinstance(event, Mapping) or not isinstance(kind, str):
+    if not isinstance(event, Mapping) or not isinstance(event.get("type"), str):
         return reprlib.repr(event), ""
-    message = event.get("message", "") if kind.endswith(".failed") else ""
-    return kind, message if isinstance(message, str) else reprlib.repr(message)
+    kind = event["type"]
+    if not kind.endswith(".failed"):
+        return kind, ""
+    message = event.get("message", "")
+    if not isinstance(message, str):
+        message = reprlib.repr(message)
+    return kind, message
 
 
 # ---- the diagram ------------------------------------------------------------------------------
@@ -190,13 +194,10 @@ def sequence(
     left, right = word(server), word(application)
     head = f"{'':9}{left}{' ' * (_INNER + 8 - columns(left) - columns(right))}{right}"
     timed = any(entry.time for entry in entries)
-    last = len(entries) - 1
-    lines = [
-        line
-        for number, entry in enumerate(entries)
-        for line in _lines(entry, word, columns, timed=timed, last=number == last)
-    ]
-    return "\n".join([head, *lines])
+    lines = [head]
+    for number, entry in enumerate(entries, 1):
+        lines += _lines(entry, word, columns, timed=timed, last=number == len(entries))
+    return "\n".join(lines)
 
 
 def _lines(
@@ -221,18 +222,26 @@ def _lines(
             arrow = "X" + f"{label}--".rjust(_INNER - 1, "-")
         case "cancelled":
             dashes = "-" * (_INNER - 1 - columns(cancelled))
-            arrow, right = f"{cancelled}{dashes}>", "X" if last else "|"
+            arrow = f"{cancelled}{dashes}>"
+            if last:  # its end was not seen
+                right = "X"
         case _:
-            arrow, right = " " * (_INNER - columns(ends)) + ends, "X"
+            arrow = " " * (_INNER - columns(ends)) + ends
+            right = "X"
     yield f"{time:10} {left}{arrow}{right}".rstrip()
-    yield from (f"{'':11}|  {_clipped(part, _INNER)}" for part in _shortened(entry.detail))
+    for line in _shortened(entry.detail):
+        yield f"{'':11}|  {_clipped(line, _INNER)}"
 
 
 def _shortened(detail: str) -> list[str]:
     """Return the lines of a detail; of a long one, such as a traceback, the last."""
     lines = [line.strip() for line in detail.splitlines()]
-    return lines if len(lines) <= _LINES else ["...", *lines[1 - _LINES :]]
+    if len(lines) <= _LINES:
+        return lines
+    return ["...", *lines[1 - _LINES :]]
 
 
 def _clipped(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 4]}... "
+    if len(text) <= length:
+        return text
+    return f"{text[: length - 4]}... "
