@@ -7,7 +7,6 @@ says under which condition it holds.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.outcome import (
@@ -59,12 +58,15 @@ class Summary:
         again: Observation | None,
         limit: float,
     ) -> None:
-        self.first, self.again, self.limit = first, again, limit
+        self.first = first
+        self.again = again
+        self.limit = limit
         self.serving = serving or first
         self.seen = first
-        is_sooner = first.shutdown.how == "complete" or self.serving.shutdown.when == "serving"
-        if is_sooner and not stops(self.serving):
-            self.seen = self.serving
+        if not stops(self.serving):
+            # a case that stops at once has no fault of serving, and a fault at its stop comes later
+            if first.shutdown.how == "complete" or self.serving.shutdown.when == "serving":
+                self.seen = self.serving
         self.last = first  # the case that has left behind all that it leaves behind
         if self.serving.shutdown.how == "complete":
             self.last = self.serving
@@ -101,10 +103,10 @@ class Summary:
 
     def concluded(self, report: Report) -> Report:
         """Return a report with how the application starts and stops."""
-        is_broken = any(finding.fails() for finding in report.findings)
         obstacle = None
-        if self.starts is False and self.is_supported and not is_broken:
-            obstacle = Fact("does-not-start")
+        if self.starts is False and self.is_supported:
+            if not any(finding.fails() for finding in report.findings):
+                obstacle = Fact("does-not-start")  # without a rule that says why
         framework = ""
         if not self.is_supported and not self.seen.received:
             framework = self.seen.framework
@@ -126,7 +128,9 @@ class Summary:
         left = [*self._left()]
         failed = self._both("died")
         never_ran = self._never_ran()
-        is_whole = self.seen.shutdown.how == "complete"
+        to_change = left + failed
+        if self.seen.shutdown.how == "complete":
+            to_change += never_ran
         lines: dict[str, Iterable[Fact]] = {
             "starts": self._starts(),
             "stops": self._stops(),
@@ -139,11 +143,11 @@ class Summary:
             "failed tasks": failed,
             "never ran": self._told_of(never_ran),
             "notes": self._notes(),
-            "change": self._changes([*left, *failed, *(never_ran if is_whole else [])]),
+            "change": self._changes(to_change),
         }
         for label, facts in lines.items():
-            for each in facts:
-                yield Row(label, each)
+            for observed in facts:
+                yield Row(label, observed)
         if False in (self.starts, self.stops):
             yield from printed(self.seen.printed)
 
@@ -165,16 +169,16 @@ class Summary:
         if not starts(self.seen):
             return
         stop = answer(self.seen, "shutdown", self.limit)
-        has_served = self.seen is self.serving
-        other = self.first if has_served else self.serving
+        other, here, there = self.serving, "if-at-once", "if-served"
+        if self.seen is self.serving:
+            other, here, there = self.first, "if-served", "if-at-once"
         # what fails while it serves says so by itself
-        early = self.seen.shutdown.when == "serving" or self.seen.awaited == "serving"
-        if stops(self.seen) or early or not stops(other):
+        is_early = "serving" in (self.seen.shutdown.when, self.seen.awaited)
+        if is_early or stops(self.seen) or not stops(other):
             yield stop
-            return
-        here, there = ("if-served", "if-at-once") if has_served else ("if-at-once", "if-served")
-        yield _under(here, stop)
-        yield fact("yes-if", condition=Fact(there))
+        else:
+            yield _under(here, stop)
+            yield fact("yes-if", condition=Fact(there))
 
     def _left(self) -> Iterator[Fact]:
         """Yield what is left behind, and that the process stays; of the case that shows it."""
@@ -182,10 +186,9 @@ class Summary:
         if stays(self.last):
             yield Fact("lingers")
         elif stays(self.first):
-            keeps = [*self.first.known("thread-", "process-"), Fact("lingers")]
-            for each in keeps:
-                if each not in self.last.leftovers:
-                    yield fact("only-if", what=each, condition=Fact("if-at-once"))
+            for keeps in [*self.first.known("thread-", "process-"), Fact("lingers")]:
+                if keeps not in self.last.leftovers:
+                    yield fact("only-if", what=keeps, condition=Fact("if-at-once"))
 
     def _left_open(self) -> Iterator[Fact]:
         yield from self.last.known("unclosed")
@@ -193,14 +196,17 @@ class Summary:
 
     def _never_ran(self) -> list[Fact]:
         """Return what never ran, in no case; none if it had no time to run."""
-        is_misshapen = any(map(advice.is_misshapen, self.seen.errors))
-        if self.seen.shutdown.how != "complete" and not is_misshapen:
-            return []
-        return self._unentered(*UNRUN)
+        if self.seen.shutdown.how == "complete":
+            return self._unentered(*UNRUN)
+        # what was no context manager never ran, however early the start has failed
+        if any(map(advice.is_misshapen, self.seen.errors)):
+            return self._unentered(*UNRUN)
+        return []
 
     def _unentered(self, *kinds: str) -> list[Fact]:
         """Return what neither case has entered."""
-        return [each for each in self.first.known(*kinds) if each in self.serving.facts]
+        in_first = self.first.known(*kinds)
+        return [unentered for unentered in in_first if unentered in self.serving.facts]
 
     def _told_of(self, never_ran: Sequence[Fact]) -> Iterator[Fact]:
         """Yield what never ran, and the author's line that has perhaps taken its place."""
@@ -215,24 +221,32 @@ class Summary:
         if seen.startup.how != "complete":
             return
         for kind in NOTES:
-            yield from self._unentered(kind) if kind == ENTERED else self._both(kind)
-        if seen.shutdown == RETURNED_EARLY and seen.framework:
-            yield fact("by-framework", framework=seen.framework)
-        if seen.shutdown.how == "complete" and not (seen.ended or seen.framework or seen.idle):
-            yield Fact("does-not-return")
+            if kind == ENTERED:
+                yield from self._unentered(kind)
+            else:
+                yield from self._both(kind)
+        if seen.framework:
+            if seen.shutdown == RETURNED_EARLY:
+                yield fact("by-framework", framework=seen.framework)
+        elif seen.shutdown.how == "complete" and not seen.ended:
+            if not seen.idle:  # who waits for another event is cancelled, and that is usual
+                yield Fact("does-not-return")
 
     # ---- what to change ----
 
     def _changes(self, others: Sequence[Fact]) -> Iterator[Fact]:
         """Yield what to change, each once: what explains a "no", then what explains the rest."""
-        found = [*self._on_the_answer(), *(advice.on(each) for each in others)]
-        yield from dict.fromkeys(filter(None, found))
+        changes = [*self._on_the_answer()]
+        changes += map(advice.on, others)
+        yield from dict.fromkeys(change for change in changes if change)
 
     def _on_the_answer(self) -> Iterator[Fact | None]:
         """Yield what to change in how it starts or stops."""
         seen = self.seen
-        phase = "shutdown" if starts(seen) else "startup"
-        given = answers(seen)[phase == "shutdown"]
+        startup, shutdown = answers(seen)
+        phase, given = "startup", startup
+        if starts(seen):
+            phase, given = "shutdown", shutdown
         on_errors = []
         if given.how in ("failed", "raised"):
             on_errors = [*self._on_errors()]
@@ -240,10 +254,13 @@ class Summary:
         if on_errors and given.when == "serving":
             return
         said = answer(seen, phase, self.limit)
-        is_own = seen.refuses or (seen.error and seen.error.place)
-        if seen.framework and not is_own and said.kind in OF_FRAMEWORKS:
-            return
-        where = "inner" if seen.refuses and phase == "startup" and given.how in ENDED else phase
+        if seen.framework and said.kind in OF_FRAMEWORKS:
+            is_own = seen.refuses or (seen.error and seen.error.place)
+            if not is_own:
+                return
+        where = phase
+        if phase == "startup" and seen.refuses and given.how in ENDED:
+            where = "inner"
         yield advice.on(said, where, error=seen.error)
 
     def _on_errors(self) -> Iterator[Fact]:
@@ -252,12 +269,16 @@ class Summary:
         if wrong and any(map(_is_uncallable, self.seen.errors)):
             yield from wrong
             return
-        yield from islice(filter(None, map(advice.on_error, self.seen.errors)), 1)
+        for error in self.seen.errors:
+            change = advice.on_error(error)
+            if change:
+                yield change
+                return
 
 
 def _is_uncallable(error: Error) -> bool:
     """Tell whether an exception says that something cannot be called."""
-    return any("object is not callable" in each.text for each in error.of("builtins.TypeError"))
+    return any("object is not callable" in cause.text for cause in error.of("builtins.TypeError"))
 
 
 def _under(condition: str, stop: Fact) -> Fact:
@@ -278,15 +299,19 @@ def second_start(again: Observation | None, limit: float) -> Iterator[Fact]:
     if again is None or again.before is None:
         return
     before = again.before
-    for phase, first, second in zip(
-        ("startup", "shutdown"), answers(before), answers(again), strict=True
-    ):
-        if first.how == "complete" and second.how != "complete" and again.startup.how:
-            yield fact("again", answer=answer(again, phase, limit))
-            yield from filter(None, map(advice.on_error, again.errors[:1]))
-            return
-    if before.reply and again.reply and fails(again.reply) and not fails(before.reply):
-        yield fact("again", answer=fact("replies", first=before.reply, second=again.reply))
+    if again.startup.how:  # else it was not started again
+        pairs = zip(answers(before), answers(again), strict=True)
+        for phase, (first, second) in zip(("startup", "shutdown"), pairs, strict=True):
+            if first.how == "complete" and second.how != "complete":
+                yield fact("again", answer=answer(again, phase, limit))
+                for error in again.errors[:1]:
+                    change = advice.on_error(error)
+                    if change:
+                        yield change
+                return
+    if before.reply and again.reply:
+        if fails(again.reply) and not fails(before.reply):
+            yield fact("again", answer=fact("replies", first=before.reply, second=again.reply))
     for path in _doubled(before, again):
         yield fact("again", answer=fact("doubled", path=path))
 
@@ -330,23 +355,23 @@ def _stack(seen: Observation) -> Iterator[Fact]:
 def _leftovers(seen: Observation) -> Iterator[Fact]:
     """Yield what is left behind; the tasks of libraries on one line."""
     libraries: dict[str, None] = {}
-    for each in seen.leftovers:
-        name = each.parts["name"]
-        if each.kind == "task-left" and isinstance(name, str):
+    for left in seen.leftovers:
+        name = left.parts["name"]
+        if left.kind == "task-left" and isinstance(name, str):
             libraries[name] = None
-    for each in seen.leftovers:
-        if each.parts["name"] not in libraries:
-            yield each
+    for left in seen.leftovers:
+        if left.parts["name"] not in libraries:
+            yield left
     if libraries:
         yield fact("library-tasks", names=tuple(libraries))
 
 
 def _logged(seen: Observation) -> Iterator[Fact]:
     """Yield each error that was logged, and when; without those that are the cause."""
-    for each in seen.logged:
-        when = seen.moment(each.time)
-        if when != "request" and not _is_cause(each, seen.errors):
-            yield fact("logged-when", when=Fact(f"when-{when}"), record=each.fact())
+    for record in seen.logged:
+        when = seen.moment(record.time)
+        if when != "request" and not _is_cause(record, seen.errors):
+            yield fact("logged-when", when=Fact(f"when-{when}"), record=record.fact())
 
 
 def _is_cause(record: Logged, causes: Sequence[Error]) -> bool:
