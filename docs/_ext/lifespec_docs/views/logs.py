@@ -36,18 +36,16 @@ def loglines(program: str, *facts: str) -> Row:
     """Return what each server logs for a program: a row for each signal or Python that differs."""
     rows = []
     for of_server in by_name().values():
-        values = {
-            (signal, f"Python {python_version(subject)}"): _logged(subject, program, signal, facts)
-            for signal in SIGNALS
-            for subject in of_server
-        }
-        rows += [
-            {"server": named(of_server), "conditions": row.conditions, **row.value}
-            for row in split(values)
-        ]
+        values = {}
+        for signal in SIGNALS:
+            for subject in of_server:
+                conditions = (signal, f"Python {python_version(subject)}")
+                values[conditions] = _logged(subject, program, signal, facts)
+        for row in split(values):
+            rows.append({"server": named(of_server), "conditions": row.conditions, **row.value})
     subject = read("loglines")["subjects"][0]
-    both = [program in subject[key] for key in ("runs", "starlette")]
-    return {"rows": rows, "facts": facts, "both": all(both)}
+    both = program in subject["runs"] and program in subject["starlette"]
+    return {"rows": rows, "facts": facts, "both": both}
 
 
 def _logged(subject: Row, program: str, signal: str, facts: tuple[str, ...]) -> Row:
@@ -82,13 +80,14 @@ def exits(subject: Row, way: str) -> list[str]:
     run = subject["runs"]["fails"].get(way)
     if not run or not run["alone"]:
         return []
-    found = {*run["statuses"]}
+    statuses = {*run["statuses"]}
     for row in subjects("servers"):
-        same = python_version(row) == python_version(subject)
-        if same and row["command"] == subject["command"]:
-            seen = row.get("exits", {}).get(CASES[way], [])
-            found |= {status for status, by in seen if by == "itself"}
-    return [*map(shell_status, sorted(found))]
+        if row["command"] != subject["command"] or python_version(row) != python_version(subject):
+            continue
+        for status, by in row.get("exits", {}).get(CASES[way], []):
+            if by == "itself":
+                statuses.add(status)
+    return [*map(shell_status, sorted(statuses))]
 
 
 def which_server() -> Row:
@@ -101,7 +100,9 @@ def which_server() -> Row:
         starts = has_lifespan(row)
         columns.append({"server": named(of_server), "starts": starts})
         cells.append(_cells(of_server, signalled[name], row) if starts else {})
-    rows = {key: [each.get(key, []) for each in cells] for key in cells[0]}
+    rows = {}
+    for key in cells[0]:
+        rows[key] = [of_server_cells.get(key, []) for of_server_cells in cells]
     return {"columns": columns, "cells": rows}
 
 
@@ -109,7 +110,9 @@ def _cells(of_server: list[Row], signalled: list[Row], verdict: Row) -> dict[str
     """Return what the records say of a server, by row of the table."""
 
     def logged(observed: Callable[[Row], Any]) -> list[Split]:
-        values = {(f"Python {python_version(each)}",): observed(each) for each in of_server}
+        values = {}
+        for subject in of_server:
+            values[(f"Python {python_version(subject)}",)] = observed(subject)
         return split(values)
 
     def waited(key: str) -> list[Split]:

@@ -26,8 +26,9 @@ def key(name: str) -> str:
 
 def shell_status(status: int) -> str:
     """Return an exit status as a shell has it, with the signal that ended the process, if any."""
-    by_signal = status > SIGNALLED
-    return f"{status} ({signal.Signals(status - SIGNALLED).name})" if by_signal else str(status)
+    if status <= SIGNALLED:
+        return str(status)
+    return f"{status} ({signal.Signals(status - SIGNALLED).name})"
 
 
 def python_version(row: dict[str, Any]) -> str:
@@ -39,18 +40,22 @@ def python_version(row: dict[str, Any]) -> str:
 def measured(name: str) -> dict[str, Any]:
     """Say when a record was made, of which versions, and which rows were measured alone."""
     record = read(name)
+    rows = record["subjects"]
     versions: dict[str, set[str]] = {}
-    for row in record["subjects"]:
+    for row in rows:
         for package, version in row["versions"].items():
             versions.setdefault(package, set()).add(version)
-    alone = [row for row in record["subjects"] if row["date"] != record["date"]]
-    packages = [
-        f"{package} {each}" for package, found in versions.items() for each in sorted(found)
-    ]
-    pythons = list(dict.fromkeys(row["python"] for row in record["subjects"]))
-    dates = sorted({row["date"] for row in record["subjects"]})
-    found = {"record": record, "packages": packages, "alone": alone}
-    return {**found, "pythons": pythons, "dates": list(dict.fromkeys([dates[0], dates[-1]]))}
+    packages = []
+    for package, several in versions.items():
+        packages += [f"{package} {version}" for version in sorted(several)]
+    dates = sorted({row["date"] for row in rows})
+    return {
+        "record": record,
+        "packages": packages,
+        "alone": [row for row in rows if row["date"] != record["date"]],
+        "pythons": [*dict.fromkeys(row["python"] for row in rows)],
+        "dates": [*dict.fromkeys([dates[0], dates[-1]])],
+    }
 
 
 TABLES = {"measured": measured, "measured-on": measured}

@@ -1,6 +1,6 @@
 """What ends a server, and what becomes of clean-up and open requests: by server and conditions."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lifespec_docs.views.conditions import Combination, Split, split
@@ -40,36 +40,38 @@ def named(subjects: Sequence[Row]) -> str:
 
 def in_words(rows: Sequence[Split]) -> list[Split]:
     """Return the rows with their conditions as a page words them."""
-    return [
-        Split([WORDS.get(condition, condition) for condition in row.conditions], row.value)
-        for row in rows
-    ]
+    worded = []
+    for row in rows:
+        conditions = [WORDS.get(condition, condition) for condition in row.conditions]
+        worded.append(Split(conditions, row.value))
+    return worded
 
 
 def by_way(subjects: Sequence[Row], observed: Callable[[Row], Mapping[str, Any]]) -> list[Split]:
     """Return the rows of a server for values by way, such as "SIGTERM, to the parent, …"."""
-    values = {
-        (*way.split(", "), *conditions(subject)): value
-        for subject in subjects
-        for way, value in observed(subject).items()
-    }
+    values = {}
+    for subject in subjects:
+        for way, value in observed(subject).items():
+            values[(*way.split(", "), *conditions(subject))] = value
     return in_words(split(values))
 
 
 def stops() -> Row:
     """Return whether a signal makes a server send shutdown, and how much of a clean-up runs."""
 
-    def observed(subject: Row) -> Iterator[tuple[str, Row]]:
+    def observed(subject: Row) -> dict[str, Row]:
+        by_way = {}
         for way, run in subject["stops"].items():
-            cleans = [_part(seconds) for seconds in run["cleans"]]
-            yield way, {"shutdown": run["shutdown"], "cleans": list(dict.fromkeys(cleans))}
+            cleans = dict.fromkeys(_part(seconds) for seconds in run["cleans"])
+            by_way[way] = {"shutdown": run["shutdown"], "cleans": [*cleans]}
+        return by_way
 
-    rows = [
-        {"server": named(subjects), "conditions": row.conditions, **row.value}
-        for subjects in servers().values()
-        if subjects[0]["stops"]["SIGTERM, to the parent, one worker"]["shutdown"]
-        for row in by_way(subjects, lambda subject: dict(observed(subject)))
-    ]
+    rows = []
+    for subjects in servers().values():
+        if not subjects[0]["stops"]["SIGTERM, to the parent, one worker"]["shutdown"]:
+            continue
+        for row in by_way(subjects, observed):
+            rows.append({"server": named(subjects), "conditions": row.conditions, **row.value})
     return {"rows": rows}
 
 
@@ -80,16 +82,11 @@ def _part(seconds: int) -> str:
 
 def open_requests() -> Row:
     """Return how long each server waits for a request that is open when it stops, and what then."""
-    rows = [
-        {
-            "server": named(subjects),
-            "option": subjects[0]["limit"],
-            "conditions": row.conditions,
-            **row.value,
-        }
-        for subjects in servers().values()
-        for row in by_way(subjects, waiting)
-    ]
+    rows = []
+    for subjects in servers().values():
+        server = {"server": named(subjects), "option": subjects[0]["limit"]}
+        for row in by_way(subjects, waiting):
+            rows.append({**server, "conditions": row.conditions, **row.value})
     return {"rows": rows}
 
 
@@ -98,25 +95,34 @@ def waiting(subject: Row) -> dict[str, Row]:
 
     `wait` is a number of seconds, 0 for none, or None if it waits until requests end.
     """
-    runs = [run for run in subject["waits"] if run["program"] == "streams"]
-    limited = {run["way"]: run for run in runs if run["option"] or not subject["limit"]}
-    return {
-        run["way"]: {
+    by_default, limited = {}, {}
+    for run in subject["waits"]:
+        if run["program"] != "streams":
+            continue
+        if not run["option"]:
+            by_default[run["way"]] = run
+        if run["option"] or not subject["limit"]:  # a server without an option has its default
+            limited[run["way"]] = run
+    waits = {}
+    for way, run in by_default.items():
+        after = limited[way]
+        waits[way] = {
             "wait": _seconds(run["seconds"]),
-            **{name: limited[run["way"]][name] for name in ("cancelled", "pool", "shutdown")},
-            "ends": None not in limited[run["way"]]["seconds"],
+            "cancelled": after["cancelled"],
+            "pool": after["pool"],
+            "shutdown": after["shutdown"],
+            "ends": None not in after["seconds"],
         }
-        for run in runs
-        if not run["option"]
-    }
+    return waits
 
 
 def _seconds(seen: Sequence[int | None]) -> int | None:
     """Return the shortest time of several runs: a busy machine makes it longer."""
-    times = [each for each in seen if each is not None]
+    times = [seconds for seconds in seen if seconds is not None]
     if len(times) < len(seen) or not times:
         return None
-    return min(times) if min(times) >= AT_ONCE else 0
+    shortest = min(times)
+    return shortest if shortest >= AT_ONCE else 0
 
 
 def hangs() -> Row:
@@ -124,31 +130,28 @@ def hangs() -> Row:
     rows = []
     for subjects in servers().values():
         for waits in subjects[0]["given up"]:
-            keys = {
-                (workers, *conditions(subject)): seen
-                for subject in subjects
-                for workers, seen in subject["given up"][waits].items()
-            }
-            for row in split({each: ending(seen) for each, seen in keys.items()}):
-                under = [seen for each, seen in keys.items() if {*row.conditions} <= {*each}]
-                last = [line for seen in under for line in seen["Ctrl-C"]["last"]]
-                words = in_words([row])[0].conditions
-                rows.append(
-                    {
-                        "server": named(subjects),
-                        "waits": waits,
-                        "conditions": words,
-                        "last": list(dict.fromkeys(last)),
-                        **row.value,
-                    }
-                )
+            keys, ends = {}, {}
+            for subject in subjects:
+                for workers, seen in subject["given up"][waits].items():
+                    keys[(workers, *conditions(subject))] = seen
+                    ends[(workers, *conditions(subject))] = ending(seen)
+            for row in split(ends):
+                last: dict[str, None] = {}
+                for under, seen in keys.items():
+                    if {*row.conditions} <= {*under}:
+                        last |= dict.fromkeys(seen["Ctrl-C"]["last"])
+                [worded] = in_words([row])
+                told = {"server": named(subjects), "waits": waits, "last": [*last]}
+                rows.append({**told, "conditions": worded.conditions, **row.value})
     return {"rows": rows}
 
 
 def ending(keys: Mapping[str, Row]) -> Row:
     """Return the mildest key that ended a server each time, and whether it left a worker."""
-    key = next(key for key in KEYS if key in keys and keys[key]["ended"] == [True])
-    return {"key": key, "left": True in keys[key]["left"]}
+    for key in KEYS:
+        if key in keys and keys[key]["ended"] == [True]:
+            return {"key": key, "left": True in keys[key]["left"]}
+    raise LookupError("no key has ended it")
 
 
 TABLES = {"hangs": hangs, "open-requests": open_requests, "stops": stops}

@@ -12,9 +12,19 @@ Row = dict[str, Any]
 KEYS = {"frameworks": "framework", "hosts": "host"}  # what a row of a record is about
 SHARED = "shop"  # the program of servers, which the page of hosts shows
 VARIANTS = {  # words after the name of a row; names and options are not translated
-    *(_("one hook"), _("one function"), _("one middleware"), _("one listener")),
-    *(_("exit stack"), _("strict"), _("called twice"), _("two workers"), _("three managers")),
-    *(_("timeouts of 3 s"), _("no worker process"), _("one lifespan"), _("Session and a function")),
+    _("one hook"),
+    _("one function"),
+    _("one middleware"),
+    _("one listener"),
+    _("exit stack"),
+    _("strict"),
+    _("called twice"),
+    _("two workers"),
+    _("three managers"),
+    _("timeouts of 3 s"),
+    _("no worker process"),
+    _("one lifespan"),
+    _("Session and a function"),
 }
 KINDS = {
     "adapter": _("Adapters"),
@@ -34,36 +44,27 @@ def page_name(name: str) -> str:
 
 def head(record: str, row: Row) -> Row:
     """Return the name of a row, in a table of all and on its page, and that page."""
+    of = row[KEYS[record]]
     name, _comma, variant = row["name"].partition(", ")
-    known, of = variant in VARIANTS, row[KEYS[record]]
-    return {
-        "name": name if known else row["name"],
-        "variant": variant if known else "",
-        "short": variant if variant and name == of else row["name"],
-        "page": f"{record}/{page_name(of)}.md",
-    }
+    short = row["name"]
+    if variant and name == of:
+        short = variant
+    if variant not in VARIANTS:
+        name, variant = row["name"], ""
+    page = f"{record}/{page_name(of)}.md"
+    return {"name": name, "variant": variant, "short": short, "page": page}
 
 
 def answers(record: str, group: str, *kinds: str) -> Row:
     """Arrange a group of answers: a row for each subject that has it, perhaps of some kinds."""
-    found = [
-        row
-        for row in by_python(read(record)["subjects"], group)
-        if group in row["answers"] and (not kinds or row["kind"] in kinds)
-    ]
-    return {
-        "of": record,
-        "group": group,
-        "columns": [*found[0]["answers"][group]],
-        "rows": [
-            {
-                **head(record, row),
-                "python": row["on"],
-                "answers": [*row["answers"][group].values()],
-            }
-            for row in found
-        ],
-    }
+    rows = []
+    for row in by_python(read(record)["subjects"], group):
+        if group not in row["answers"] or (kinds and row["kind"] not in kinds):
+            continue
+        answered = row["answers"][group]
+        columns = [*answered]  # the same for all
+        rows.append({**head(record, row), "python": row["on"], "answers": [*answered.values()]})
+    return {"of": record, "group": group, "columns": columns, "rows": rows}
 
 
 def by_python(rows: Iterable[Row], group: str = "") -> list[Row]:
@@ -74,85 +75,94 @@ def by_python(rows: Iterable[Row], group: str = "") -> list[Row]:
     of_name: dict[str, list[Row]] = {}
     for row in rows:
         of_name.setdefault(row["name"], []).append(row)
-    found = []
+    told = []
     for same in of_name.values():
-        answered = [row["answers"].get(group, {}) if group else row["answers"] for row in same]
-        if all(each == answered[0] for each in answered):
-            found.append({**same[0], "on": "", "pythons": [row["python"] for row in same]})
-        else:
-            found += [
-                {**row, "on": f"Python {python_version(row)}", "pythons": [row["python"]]}
-                for row in same
-            ]
-    return found
+        answered = [row["answers"] for row in same]
+        if group:
+            answered = [of_groups.get(group, {}) for of_groups in answered]
+        if answered.count(answered[0]) == len(answered):
+            told.append({**same[0], "on": "", "pythons": [row["python"] for row in same]})
+            continue
+        for row in same:
+            told.append({**row, "on": f"Python {python_version(row)}", "pythons": [row["python"]]})
+    return told
 
 
 def profile(record: str, name: str) -> Row:
     """Arrange all that is known of a framework or host."""
-    found = by_python(row for row in read(record)["subjects"] if row[KEYS[record]] == name)
-    if not found:
+    rows = by_python(row for row in read(record)["subjects"] if row[KEYS[record]] == name)
+    if not rows:
         raise LookupError(f"{record}.json has no {KEYS[record]} {name!r}")
-    names = {group: columns for row in found for group, columns in row["answers"].items()}
-    return {
-        "of": record,
-        "subjects": [
-            {"command": "", **row, **head(record, row), "runs": _runs(row)} for row in found
-        ],
-        "groups": {group: _rows(found, group, columns) for group, columns in names.items()},
-        "programs": [*dict.fromkeys(each for row in found for each in _programs(row))],
-    }
+    subjects = []
+    programs: dict[str, None] = {}
+    groups: dict[str, dict[str, list[list[str]]]] = {}
+    for row in rows:
+        subjects.append({"command": "", **row, **head(record, row), "runs": _runs(row)})
+        programs |= dict.fromkeys(_programs(row))
+        for group, columns in row["answers"].items():
+            groups[group] = _rows(rows, group, columns)
+    return {"of": record, "subjects": subjects, "groups": groups, "programs": [*programs]}
 
 
-def _rows(found: Sequence[Row], group: str, columns: Iterable[str]) -> dict[str, list[list[str]]]:
+def _rows(rows: Sequence[Row], group: str, columns: Iterable[str]) -> dict[str, list[list[str]]]:
     """Return by column the answer of each subject, without columns that no subject answers."""
-    rows = {
-        column: [row["answers"].get(group, {}).get(column, NONE) for row in found]
-        for column in columns
-    }
-    return {column: cells for column, cells in rows.items() if cells != [NONE] * len(found)}
+    by_column = {}
+    for column in columns:
+        cells = [row["answers"].get(group, {}).get(column, NONE) for row in rows]
+        if cells.count(NONE) < len(cells):
+            by_column[column] = cells
+    return by_column
 
 
 def _programs(row: Row) -> Iterator[str]:
     """Yield the names of the programs of a row, but the one of all servers."""
-    for each in (row["program"], *row.get("variants", {}).values()):
-        if each != SHARED:
-            yield each
+    for program in (row["program"], *row.get("variants", {}).values()):
+        if program != SHARED:
+            yield program
 
 
 def _runs(row: Row) -> str:
     """Return as text what happened in each run."""
-    return "\n".join(line for each in row["happened"].items() for line in _run(*each))
+    lines: list[str] = []
+    for question, happened in row["happened"].items():
+        lines += _run(question, happened)
+    return "\n".join(lines)
 
 
 def _run(question: str, happened: Sequence[Sequence[Any]]) -> Iterator[str]:
     """Yield the lines about a run: one of a server has a line for each of its log."""
-    parts = [" ".join(str(part).replace("\n", " … ") for part in each) for each in happened]
-    if not happened or happened[0][0] != "server":
-        yield question
-        yield from textwrap.wrap(
-            " · ".join(parts), WIDTH, initial_indent="    ", subsequent_indent="    ",
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
+    if happened and happened[0][0] == "server":
+        yield f"{question}, {happened[0][1]}"
+        for kind, *about in happened[1:]:
+            text = " ".join(map(str, about))
+            if kind == "logs":
+                yield f"    {text}"
+            elif kind in NOTES:
+                yield f"    {kind} {text}".rstrip()
+            else:  # what the log does not say
+                yield f"    [{f'{kind} {text}'.rstrip()}]"
         return
-    yield f"{question}, {happened[0][1]}"
-    for kind, *about in happened[1:]:
-        text = " ".join(map(str, about if kind == "logs" else (kind, *about)))
-        yield f"    {text}" if kind in (*NOTES, "logs") else f"    [{text}]"
+    yield question
+    parts = []
+    for words in happened:
+        parts.append(" ".join(map(str, words)).replace("\n", " … "))
+    yield from textwrap.wrap(
+        " · ".join(parts), WIDTH, initial_indent="    ", subsequent_indent="    ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def choice(record: str) -> Row:
     """Return what the form above tables offers: kinds of hosts, and each framework or host."""
-    rows = read(record)["subjects"]
-    names = dict.fromkeys(row[KEYS[record]] for row in rows)
-    kinds = {
-        kind: (title, [page_name(row[KEYS[record]]) for row in rows if row.get("kind") == kind])
-        for kind, title in KINDS.items()
-    }
-    return {
-        "of": record,
-        "kinds": {kind: (title, pages) for kind, (title, pages) in kinds.items() if pages},
-        "names": {page_name(name): name for name in names},
-    }
+    names: dict[str, str] = {}
+    pages: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for row in read(record)["subjects"]:
+        page = page_name(row[KEYS[record]])
+        names[page] = row[KEYS[record]]
+        if "kind" in row:
+            pages[row["kind"]].append(page)
+    kinds = {kind: (title, pages[kind]) for kind, title in KINDS.items() if pages[kind]}
+    return {"of": record, "kinds": kinds, "names": names}
 
 
 TABLES = {"answers": answers, "choice": choice, "profile": profile}

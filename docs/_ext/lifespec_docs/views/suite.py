@@ -35,17 +35,14 @@ COMMANDS = {
 def all_rules() -> Context:
     """Return all rules, each with what checks it."""
     validator = Path(validate.__file__).read_text(encoding="utf-8")
-    roles: dict[str, set[str]] = {}
-    for case in cases.load():
-        for expected in case.expect:
-            roles.setdefault(expected.rule, set()).add(case.role)
-    checks = {
-        rule_id: [
-            *(["validator"] if f'"{rule_id}"' in validator else []),
-            *(command for role, command in COMMANDS.items() if role in roles.get(rule_id, ())),
-        ]
-        for rule_id in rules()
-    }
+    expected = {(wanted.rule, case.role) for case in cases.load() for wanted in case.expect}
+    checks: dict[str, list[str]] = {rule_id: [] for rule_id in rules()}
+    for rule_id, checked_by in checks.items():
+        if f'"{rule_id}"' in validator:
+            checked_by.append("validator")
+        for role, command in COMMANDS.items():
+            if (rule_id, role) in expected:
+                checked_by.append(command)
     return {"rules": rules().values(), "checks": checks, "level_lines": level_lines}
 
 
@@ -61,48 +58,61 @@ def level_lines(rule: Rule, translate: Callable[[str], str]) -> Iterator[str]:
 
 def differences(spec: str, *others: str) -> Context:
     """Return the rules that are not as in lifespan 2.0 (ASGI), and those that do not apply."""
-    differing = [rule for rule in rules().values() if _stated(rule, spec) != _stated(rule, MAIN)]
-    for rule, other in ((rule, other) for rule in rules().values() for other in others):
-        if _stated(rule, other) != _stated(rule, spec):
-            raise ValueError(f"{spec} and {other} differ in the rule {rule.rule_id!r}.")
-    return {
-        "stated": [(rule, _level(rule, spec)) for rule in differing if spec in rule.specs],
-        "absent": [rule.rule_id for rule in differing if spec not in rule.specs],
-        "spec": spec,
-    }
+    stated, absent = [], []
+    for rule in rules().values():
+        here = _stated(rule, spec)
+        for other in others:
+            if _stated(rule, other) != here:
+                raise ValueError(f"{spec} and {other} differ in the rule {rule.rule_id!r}.")
+        if here == _stated(rule, MAIN):
+            continue
+        if here is None:
+            absent.append(rule.rule_id)
+        else:
+            stated.append((rule, _level(rule, spec)))
+    return {"stated": stated, "absent": absent, "spec": spec}
 
 
 def _stated(rule: Rule, spec: str) -> tuple[str, str] | None:
     """Return the level of a rule and its sentence, or None where it does not apply."""
     if spec not in rule.specs:
         return None
-    group = next((group for group in rule.boxes if spec in group), ())
-    return _level(rule, spec), rule.boxes[group]
+    sentence = rule.boxes.get((), "")
+    for group, of_group in rule.boxes.items():
+        if spec in group:
+            sentence = of_group
+    return _level(rule, spec), sentence
 
 
 def walkthrough(spec: str) -> Context:
     """Return the specification, and a function that puts the rules of a step by their level."""
 
     def by_level(*rule_ids: str) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for rule in (rules()[rule_id] for rule_id in rule_ids):
+        of_level: dict[str, list[str]] = {}
+        for rule_id in rule_ids:
+            rule = rules()[rule_id]
             if spec in rule.specs:
-                found.setdefault(_level(rule, spec), []).append(rule.rule_id)
-        return found
+                of_level.setdefault(_level(rule, spec), []).append(rule_id)
+        return of_level
 
     return {"spec": spec, "family": SPECS[spec].envelope or "asgi", "by_level": by_level}
 
 
 def _level(rule: Rule, spec: str) -> str:
-    return rule.level(spec) or (UNSPECIFIED if spec in rule.unspecified else "")
+    if spec in rule.unspecified:
+        return UNSPECIFIED
+    return rule.level(spec)
 
 
 def of_role(role: str) -> Context:
     """Return all cases that check a role, each with its script and its edge cases."""
-    found = [case for case in cases.load() if case.role == role]
-    if not found:
+    rows = []
+    for case in cases.load():
+        if case.role == role:
+            rows.append((case, _script(case), edges_of(case.name)))
+    if not rows:
         raise ValueError(f"There are no cases for the role {role!r}.")
-    return {"cases": [(case, _script(case), edges_of(case.name)) for case in found]}
+    return {"cases": rows}
 
 
 def edges_of(case: str) -> list[str]:
@@ -113,11 +123,11 @@ def edges_of(case: str) -> list[str]:
 
 def by_rule() -> Context:
     """Return the names of the cases that expect each rule, by their role."""
-    found: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in rules()}
+    of_rule: dict[str, dict[str, list[str]]] = {rule_id: {} for rule_id in rules()}
     for case in cases.load():
-        for rule_id in dict.fromkeys(expected.rule for expected in case.expect):
-            found[rule_id].setdefault(case.role, []).append(case.name)
-    return {"rules": {rule_id: roles for rule_id, roles in found.items() if roles}}
+        for rule_id in {wanted.rule for wanted in case.expect}:
+            of_rule[rule_id].setdefault(case.role, []).append(case.name)
+    return {"rules": {rule_id: roles for rule_id, roles in of_rule.items() if roles}}
 
 
 def vocabulary(kind: str, role: str = "") -> Context:
@@ -125,20 +135,21 @@ def vocabulary(kind: str, role: str = "") -> Context:
     words: Mapping[str, Any] = getattr(cases.vocabulary(), kind)
     if kind == "keys":
         return {"words": words}
-    return {
-        "words": {
-            f"{word} {getattr(row, 'form', '').upper()}".rstrip(): row.says
-            for word, row in words.items()
-            if role in row.roles
-        }
-    }
+    says = {}
+    for word, row in words.items():
+        if role in row.roles:
+            form = getattr(row, "form", "").upper()  # a phrase has none
+            says[f"{word} {form}".rstrip()] = row.says
+    return {"words": says}
 
 
 def _script(case: Case) -> list[str]:
     """Return the lines of a script, and the other keys of the case as its file has them."""
     row = tomllib.loads(data("cases.toml")).get(case.name, {})
     others = [f"{key} = {json.dumps(value)}" for key, value in row.items() if key not in DRAWN]
-    return [*case.lines, *([""] if others else []), *others]
+    if others:
+        others.insert(0, "")
+    return [*case.lines, *others]
 
 
 TABLES: dict[str, Callable[..., Context]] = {

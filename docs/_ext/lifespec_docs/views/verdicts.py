@@ -15,24 +15,29 @@ Row = dict[str, Any]
 SIGNS = {"fail": "✗", "warn": "△", "pass": "✓", "info": "○", "skip": "·"}
 FAULTS = ("fail", "warn", "info")  # what has a sentence for each case
 ENDING = (  # the cases that end a process
-    *("failed-with-message", "two-workers-failed"),
-    *("shutdown-failed-with-message", "two-workers-shutdown-failed", "well-behaved"),
+    "failed-with-message",
+    "two-workers-failed",
+    "shutdown-failed-with-message",
+    "two-workers-shutdown-failed",
+    "well-behaved",
 )
 KINDS = {"rules": "rule", "cases": "case"}  # a case is a row if it is not specified
 
 
 def subjects(name: str) -> list[Row]:
     """Return the rows of a record, each with its part of an anchor."""
-    return [
-        {**row, "key": key(row["name"]), "release": _release(row["versions"])}
-        for row in read(name)["subjects"]
-    ]
+    rows = []
+    for row in read(name)["subjects"]:
+        rows.append({**row, "key": key(row["name"]), "release": _release(row["versions"])})
+    return rows
 
 
 def _release(versions: dict[str, str]) -> str:
     """Return the version of the first package, and the others by name."""
-    (_, version), *others = versions.items()
-    return ", ".join([version, *map(" ".join, others)])
+    (_first, version), *others = versions.items()
+    for package, other in others:
+        version += f", {package} {other}"
+    return version
 
 
 def sentences() -> dict[str, str]:
@@ -47,30 +52,33 @@ def has_lifespan(row: Row) -> bool:
 
 def anchors(name: str, row: Row) -> dict[str, str]:
     """Return the anchor of the sentence about each rule and case that is not just PASS."""
-    found: dict[str, str] = {}
+    of_cell: dict[str, str] = {}
     for number, (_reason, cells) in enumerate(_skipped(row)):
-        found |= {cell: f"seen-{name}-{row['key']}-skip-{number}" for _, cell in cells}
+        for _kind, cell in cells:
+            of_cell[cell] = f"seen-{name}-{row['key']}-skip-{number}"
     for kind in KINDS:
         for cell, verdicts in row[kind].items():
             if verdicts not in (["pass"], ["skip"]):
-                found[cell] = f"seen-{name}-{cell}-{row['key']}"
-    return found
+                of_cell[cell] = f"seen-{name}-{cell}-{row['key']}"
+    return of_cell
 
 
 def _skipped(row: Row) -> list[tuple[Row, list[tuple[str, str]]]]:
     """Return each reason, with the kinds and names of what could not be observed for it."""
-    reasons: dict[tuple[str, str], Row] = {}  # of a rule or case the first counts
-    for each in row["findings"]:
-        kind = "cases" if each["unspecified"] else "rules"
-        reasons.setdefault((kind, each[KINDS[kind]]), each["observed"])
-    found: list[tuple[Row, list[tuple[str, str]]]] = []
-    for (kind, cell), reason in reasons.items():
-        if row[kind][cell] == ["skip"]:
-            cells = next((cells for other, cells in found if other == reason), None)
-            if cells is None:
-                found.append((reason, cells := []))
-            cells.append((kind, cell))
-    return found
+    first: dict[tuple[str, str], Row] = {}  # of a rule or case the first counts
+    for finding in row["findings"]:
+        kind = "cases" if finding["unspecified"] else "rules"
+        first.setdefault((kind, finding[KINDS[kind]]), finding["observed"])
+    reasons: list[Row] = []  # they are dicts, and no keys
+    cells: list[list[tuple[str, str]]] = []
+    for (kind, cell), reason in first.items():
+        if row[kind][cell] != ["skip"]:
+            continue
+        if reason not in reasons:
+            reasons.append(reason)
+            cells.append([])
+        cells[reasons.index(reason)].append((kind, cell))
+    return [*zip(reasons, cells, strict=True)]
 
 
 def subject(name: str, of: str) -> Row:
@@ -99,22 +107,19 @@ def _items(row: Row, places: dict[str, str]) -> Iterator[Row]:
     An anchor is that of the first item with the verdict that its cell shows last.
     """
     groups: dict[tuple[int, bool, str, str], list[Row]] = {}
-    for each in row["findings"]:
-        if each["verdict"] in FAULTS:
-            cell = each["case" if each["unspecified"] else "rule"]
-            order = FAULTS.index(each["verdict"]), each["unspecified"]
-            groups.setdefault((*order, cell, each["rule"]), []).append(each)
-    for (number, unspecified, cell, rule), found in sorted(
-        groups.items(), key=lambda item: item[0][:2]
-    ):
-        leads = row["cases" if unspecified else "rules"][cell][-1] == FAULTS[number]
-        yield {
-            "verdict": FAULTS[number],
-            "unspecified": unspecified,
-            "rule": rule,
-            "findings": found,
-            "anchor": places.pop(cell, "") if leads else "",
-        }
+    for finding in row["findings"]:
+        if finding["verdict"] not in FAULTS:
+            continue
+        number, unspecified = FAULTS.index(finding["verdict"]), finding["unspecified"]
+        cell = finding["case" if unspecified else "rule"]
+        groups.setdefault((number, unspecified, cell, finding["rule"]), []).append(finding)
+    for group in sorted(groups, key=lambda group: group[:2]):
+        number, unspecified, cell, rule = group
+        item = {"verdict": FAULTS[number], "unspecified": unspecified, "rule": rule}
+        item |= {"findings": groups[group], "anchor": ""}
+        if row["cases" if unspecified else "rules"][cell][-1] == FAULTS[number]:
+            item["anchor"] = places.pop(cell, "")
+        yield item
 
 
 def scores(name: str) -> Row:
@@ -124,22 +129,23 @@ def scores(name: str) -> Row:
 
 def matrix(name: str, kind: str = "rules", *form: str) -> Row:
     """Arrange the verdicts: the rules by stage of a lifespan, or the unspecified cases."""
-    found = subjects(name)
-    names = dict.fromkeys(each for row in found for each in row[kind])
-    book = rules()
-    stages = {each: book[each].stage if each in book else "" for each in names}
-    groups = {
-        stage: (title, here)
-        for stage, title in {"": "", **STAGES}.items()
-        if (here := [each for each in names if stages[each] == stage])
-    }
+    rows = subjects(name)
+    of_stage: dict[str, dict[str, None]] = {"": {}, **{stage: {} for stage in STAGES}}
+    for row in rows:
+        for cell in row[kind]:
+            stage = rules()[cell].stage if cell in rules() else ""  # a case has none
+            of_stage[stage][cell] = None
+    groups = {}
+    for stage, cells in of_stage.items():
+        if cells:
+            groups[stage] = (STAGES.get(stage, ""), [*cells])
     return {
         "of": name,
         "kind": kind,
         "form": form == ("form",),
-        "subjects": found,
+        "subjects": rows,
         "groups": groups,
-        "places": {row["key"]: anchors(name, row) for row in found},
+        "places": {row["key"]: anchors(name, row) for row in rows},
         "says": sentences(),
         "signs": {**SIGNS, "later": "?"},
     }
@@ -148,10 +154,13 @@ def matrix(name: str, kind: str = "rules", *form: str) -> Row:
 def exits(name: str) -> Row:
     """Return with which status each server ends after a failure, or after none."""
     rows = [row for row in subjects(name) if has_lifespan(row)]
-    ends = [{by for row in rows for _, by in row["exits"][case] if by} for case in ENDING]
+    ended_by: dict[str, set[str]] = {case: set() for case in ENDING}
     for row in rows:
-        row["statuses"] = [_statuses(row["exits"][case]) for case in ENDING]
-    return {"subjects": rows, "ends": map(sorted, ends)}
+        row["statuses"] = []
+        for case in ENDING:
+            row["statuses"].append(_statuses(row["exits"][case]))
+            ended_by[case].update(by for _status, by in row["exits"][case] if by)
+    return {"subjects": rows, "ends": map(sorted, ended_by.values())}
 
 
 def _statuses(seen: list[list[Any]]) -> list[str]:
