@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import os
 import sys
 from collections.abc import Awaitable, Callable, Generator
 from pathlib import Path
@@ -110,6 +111,15 @@ def test_a_path_is_one_by_which_a_file_can_be_found(
     assert {file: short(file) for file in found} == found
     here.rmdir()  # nor is there a current folder
     assert short(Path("/srv/lib/asyncio/locks.py")) == "asyncio/locks.py"
+
+    def forbidden() -> str:  # as blockbuster does it in an event loop
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getcwd", forbidden)
+        patch.setenv("PWD", "/opt/jobs")
+        found_path = short(Path("/opt/jobs/main.py"))
+    assert found_path == "main.py"
 
 
 def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_causes() -> None:

@@ -286,11 +286,26 @@ def test_the_authors_handlers_of_signals_are_seen() -> None:
     }
 
 
-def test_an_import_is_told_from_other_frames() -> None:
-    code = SimpleNamespace(co_name="_find_and_load")
-    loads: Any = SimpleNamespace(f_code=code, f_locals={"name": "shop"})
-    assert looks.importing([loads, sys._getframe()]) == "shop"
-    assert looks.importing([sys._getframe()]) == ""
+def test_it_writes_where_blocking_calls_are_forbidden(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("open", "write", "close"):
+        monkeypatch.setattr(os, name, None)  # as blockbuster does it in an event loop
+    agent.note("Shutdown", "uvicorn")
+    assert len(lines(agent, seen.Shutdown)) == 1
+
+
+def test_an_import_is_that_of_the_authors_line() -> None:
+    def loads(name: str) -> Any:
+        code = SimpleNamespace(co_name="_find_and_load", co_filename="<frozen importlib>")
+        return SimpleNamespace(f_code=code, f_locals={"name": name})
+
+    own: Any = sys._getframe()
+    installed: Any = SimpleNamespace(f_code=contextlib.suppress.__exit__.__code__, f_locals={})
+    assert looks.importing([own, loads("gradio"), installed, loads("fastapi")]) == "gradio"
+    assert looks.importing([installed, loads("shop"), own, loads("gradio")]) == "gradio"
+    assert looks.importing([installed, loads("shop"), own]) == "shop"
+    assert looks.importing([own]) == ""
 
 
 def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent) -> None:
@@ -433,7 +448,7 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     os._exit(3)
     installed: dict[str, Any] = {}
     source = "import os\ndef app(scope, receive, send):\n    os._exit(4)\n"
-    exec(compile(source, "/usr/lib/python3/site-packages/shop/main.py", "exec"), installed)
+    exec(compile(source, "/usr/lib/python3/site-packages/shop/main.py", "exec"), installed)  # noqa: S102
     installed["app"]({"type": "lifespan"}, print, print)
     assert left == [0, 3, 4]
     own, other = lines(agent, seen.Left)

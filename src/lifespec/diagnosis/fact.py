@@ -1,9 +1,9 @@
 """Facts: what was observed, as data; places in code and exceptions are parts of them."""
 
 import linecache
+import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -55,10 +55,21 @@ def short(file: Path) -> str:
         if parts[number - 1] in INSTALLED:
             return str(Path(*parts[number:]))
     folders = [folder for folder in sys.path if folder and file.is_relative_to(folder)]
-    with suppress(OSError):  # the current folder was removed
-        if file.is_relative_to(Path.cwd()):
-            folders = [str(Path.cwd())]
+    here = current_folder()
+    if here and file.is_relative_to(here):
+        folders = [here]
     return str(file.relative_to(max(folders, key=len))) if folders else str(file)
+
+
+def current_folder() -> str:
+    """Return the current folder, or that in which this process began; "" if neither is known.
+
+    It may have been removed, and blockbuster forbids to ask for it in an event loop.
+    """
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except (OSError, RuntimeError):
+        return os.environ.get("PWD", "")
 
 
 class Place(NamedTuple):

@@ -37,6 +37,9 @@ _MODULE = type(sys)
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 COUNTED = 200  # tasks whose calls are looked at, the oldest first
 
+# a library that forbids calls that block in an event loop replaces them later, such as blockbuster
+_open, _write, _close = os.open, os.write, os.close
+
 
 class Agent:
     """What looks at this process, and writes into a file of a folder.
@@ -114,11 +117,11 @@ class Agent:
 
     def write(self, line: Any) -> None:
         """Write a line."""
-        file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        file = _open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            os.write(file, seen.written(line).encode())
+            _write(file, seen.written(line).encode())
         finally:
-            os.close(file)
+            _close(file)
 
     # ---- what is seen ----
 

@@ -85,11 +85,17 @@ def handlers(loops: dict[Any, Any]) -> dict[str, Any]:
 
 
 def importing(frames: list[Any]) -> str:
-    """Return the module that a thread imports, or ""."""
-    for frame in reversed(frames):
+    """Return the module that a thread imports, or "".
+
+    It is the one that the author's line imports, which lasts, and not what that imports in turn.
+    """
+    module, outer = "", ""
+    for frame in frames:
         if frame.f_code.co_name == "_find_and_load":
-            return str(frame.f_locals.get("name", ""))
-    return ""
+            module = module or str(frame.f_locals.get("name", ""))
+        elif stacks.is_own(frame.f_code.co_filename):
+            module, outer = "", module or outer
+    return module or outer
 
 
 def follows_a_response(frames: list[Any]) -> bool:
