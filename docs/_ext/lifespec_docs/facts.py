@@ -41,21 +41,18 @@ CONSTANTS = {
 
 def facts(comma: str) -> dict[str, str]:
     """Return the Markdown of each fact by its name."""
-    return dict(
-        [
-            *_defaults(),
-            *_messages(),
-            *((f"constant {name}", _constant(name)) for name in CONSTANTS),
-            *_counts(),
-            *_versions(),
-            *((f"date {name}", record(name)["date"]) for name in RECORDS),
-            ("mutants programs", str(record("mutants")["programs"])),
-            *_reports(),
-            *_applications(),
-            *_seen(comma),
-            ("python oldest", _oldest_python()),
-        ]
-    )
+    by_name = {
+        "mutants programs": str(record("mutants")["programs"]),
+        "python oldest": _oldest_python(),
+    }
+    for name in CONSTANTS:
+        by_name[f"constant {name}"] = _constant(name)
+    for name in RECORDS:
+        by_name[f"date {name}"] = record(name)["date"]
+    for several in (_defaults(), _messages(), _counts(), _versions(), _reports(), _applications()):
+        by_name.update(several)
+    by_name.update(_seen(comma))
+    return by_name
 
 
 def _defaults() -> Iterator[tuple[str, str]]:
@@ -100,32 +97,36 @@ def _seen(comma: str) -> Iterator[tuple[str, str]]:
         for finding in subject["findings"]:
             of = f"{finding['case']} {finding['rule']}"
             found.setdefault(f"seen {of} {finding['verdict']}", {})[name] = None
-            if way := NOT_SERVED.get(finding["observed"]["kind"]):
+            way = NOT_SERVED.get(finding["observed"]["kind"])
+            if way:
                 found.setdefault(f"{way} {of}", {})[name] = None
-    return ((key, comma.join(names)) for key, names in found.items())
+    for key, names in found.items():
+        yield key, comma.join(names)
 
 
 def _reports() -> Iterator[tuple[str, str]]:
     kept = record("reports")
     drawn = kept["reports"].values()
-    counts = Counter(f"{key} {value}" for each in drawn for key, value in each.items())
-    counts.update({"drawn": len(drawn), "aside": len(kept["aside"]), "after false": 0})
-    found = {
-        **counts,
-        "date": kept["date"],
-        "elsewhere": len(drawn) - counts["seen by application"],
-    }
-    return ((f"reports {name}", str(value)) for name, value in found.items())
+    counts = Counter({"drawn": len(drawn), "aside": len(kept["aside"]), "after false": 0})
+    for report in drawn:
+        counts.update(f"{key} {value}" for key, value in report.items())
+    counts["elsewhere"] = len(drawn) - counts["seen by application"]
+    yield "reports date", kept["date"]
+    for name, count in counts.items():
+        yield f"reports {name}", str(count)
 
 
 def _applications() -> Iterator[tuple[str, str]]:
     """Yield how many applications of others were played, and how what was said was read."""
     kept = record("applications")
-    subjects = kept["subjects"]
-    read = Counter(said["read"] for subject in subjects for said in subject["statements"])
-    found = {"date": kept["date"], "count": len(subjects), "statements": sum(read.values())}
-    found |= {name: read[name] for name in ("time", "useful", "true", "false", "unread")}
-    return ((f"applications {name}", str(value)) for name, value in found.items())
+    read: Counter[str] = Counter()
+    for subject in kept["subjects"]:
+        read.update(said["read"] for said in subject["statements"])
+    yield "applications date", kept["date"]
+    yield "applications count", str(len(kept["subjects"]))
+    yield "applications statements", str(sum(read.values()))
+    for name in ("time", "useful", "true", "false", "unread"):
+        yield f"applications {name}", str(read[name])
 
 
 def _oldest_python() -> str:

@@ -109,9 +109,11 @@ class TableDirective(SphinxDirective):
         before = {id(section) for section in self.state.document.findall(nodes.section)}
         found = self.parse_text_to_nodes(self._text(), allow_section_headings=True)
         sections = self.state.document.findall(nodes.section)  # which MyST appends by itself
-        drawn = [*found, *(each for each in sections if id(each) not in before)]
-        for node in (part for each in drawn for part in [*each.findall()]):
-            self._settle(node)
+        drawn = [*found]
+        drawn += [section for section in sections if id(section) not in before]
+        for root in drawn:
+            for node in [*root.findall()]:  # a list: they are replaced meanwhile
+                self._settle(node)
         return [*found, *self._caption(drawn)]
 
     def _settle(self, node: nodes.Node) -> None:
@@ -140,7 +142,8 @@ class TableDirective(SphinxDirective):
         except ValueError as error:
             raise self.error(str(error)) from error
         words = translations(self.env)
-        for pattern in (*DATA, *(f"docs/_templates/records/{each}.md" for each in (name, *WORDS))):
+        templates = [f"docs/_templates/records/{template}.md" for template in (name, *WORDS)]
+        for pattern in (*DATA, *templates):
             for path in ROOT.glob(pattern):
                 self.env.note_dependency(path)
         try:
@@ -154,14 +157,16 @@ class TableDirective(SphinxDirective):
         """Put the content above the first table; return the messages of the parser."""
         if not self.content:
             return []
-        table = next((each for part in found for each in part.findall(nodes.table)), None)
-        if table is None:
+        tables: list[nodes.table] = []
+        for node in found:
+            tables += node.findall(nodes.table)
+        if not tables:
             raise self.error("Only a table has a caption.")
         text = "\n".join(self.content)
         inlines, messages = self.parse_inline(text, lineno=self.content_offset + 1)
         caption = nodes.title(text, "", *inlines)
         self.set_source_info(caption)
-        table.insert(0, caption)
+        tables[0].insert(0, caption)
         return [*messages]
 
 

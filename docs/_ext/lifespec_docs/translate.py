@@ -42,10 +42,12 @@ def in_data(
 
 
 def _texts(data: Any, *, within: bool) -> Iterator[str]:
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+    pairs = data.items() if isinstance(data, dict) else enumerate(data)
+    for key, value in pairs:
+        has_words = within or key in KEYS
         if isinstance(value, dict | list):
-            yield from _texts(value, within=within or key in KEYS)
-        elif value and (within or key in KEYS):
+            yield from _texts(value, within=has_words)
+        elif value and has_words:
             yield str(value)
 
 
@@ -72,22 +74,35 @@ def read(path: Path) -> Catalog:
 
 def templates() -> dict[Path, Catalog]:
     """Return the messages of each catalog: of the pages, then the words that no other has."""
-    pages = (path for path in Path("build/gettext").glob("*.pot") if path.stem != BY_HAND.stem)
-    found = {PAGES / f"{path.stem}.po": read(path) for path in sorted(pages)}
+    of_catalog = {}
+    for page in sorted(Path("build/gettext").glob("*.pot")):
+        if page.stem != BY_HAND.stem:
+            of_catalog[PAGES / f"{page.stem}.po"] = read(page)
     seen: set[object] = set()
     for path, folder, pattern, method, marks in SOURCES:
-        words = {each[2] for each in extract_from_dir(folder, [(pattern, method)], keywords=marks)}
+        words: set[Any] = set()
+        for _file, _line, word, *_ in extract_from_dir(folder, [(pattern, method)], keywords=marks):
+            words.add(word)
         for word in sorted(words - seen, key=str):
-            found.setdefault(path, Catalog()).add(word)
+            of_catalog.setdefault(path, Catalog()).add(word)
         seen |= words
-    return found
+    return of_catalog
 
 
 def _placed(path: Path, messages: Iterable[Any], what: str) -> list[str]:
     """Return what is to be done with messages of a catalog, each with its line if it has one."""
-    lines: dict[object, str]
-    lines = {each.id: f":{each.lineno}" for each in (read(path) if path.exists() else ())}
-    return [f"{path}{lines.get(each, '')}: {what}: {each}" for each in messages]
+    lines: dict[object, str] = {}
+    if path.exists():
+        lines = {message.id: f":{message.lineno}" for message in read(path)}
+    return [f"{path}{lines.get(message, '')}: {what}: {message}" for message in messages]
+
+
+def _waiting(catalog: Catalog) -> Iterator[Any]:
+    """Yield the messages that wait for a translation."""
+    for message in catalog:
+        is_empty = not "".join(message.string or "")
+        if message.id and (message.fuzzy or is_empty):  # the header has no ID
+            yield message.id
 
 
 def main() -> int:
@@ -95,7 +110,7 @@ def main() -> int:
     check = "--check" in sys.argv
     files = [*PAGES.glob("*.po"), *PACKAGE.glob("*.zh.po")]
     old = {path: read(path) for path in files}
-    known = {each.id: each for catalog in old.values() for each in catalog}
+    known = {message.id: message for catalog in old.values() for message in catalog}
     faults = []
     for path, template in templates().items():
         catalog = old.pop(path, Catalog("zh_CN"))
@@ -105,15 +120,15 @@ def main() -> int:
         catalog.update(template)
         for message in catalog:
             message.flags &= {"fuzzy"}
-            if message.fuzzy and any(each in template for each in message.previous_id):
-                message.string, message.flags = "", set()  # new, and only similar to another one
+            if message.fuzzy and any(previous in template for previous in message.previous_id):
+                message.string = ""  # new, and only similar to another one
+                message.flags = set()
             message.previous_id = []
         if not check:
             with path.open("wb") as file:
                 file.write(HEADER.encode())
                 write_po(file, catalog, width=0, omit_header=True, ignore_obsolete=True)
-        waiting = [m.id for m in catalog if m.id and (m.fuzzy or not "".join(m.string or ""))]
-        faults += _placed(path, waiting, "translate")
+        faults += _placed(path, _waiting(catalog), "translate")
         faults += _placed(path, catalog.obsolete, "is not needed")
     for path in old.keys() - {BY_HAND}:
         faults.append(f"{path}: has no page any more")

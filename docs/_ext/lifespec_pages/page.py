@@ -35,8 +35,14 @@ from lifespec_pages.block import Block
 SUFFIXES = {"python": "py", "perl": "pl"}  # of other languages: the language itself
 SHOWN_ONLY = {"json", "sh", "toml", "yaml"}
 CODE_DIRECTIVES = {
-    *("{code}", "{code-block}", "{code-cell}", "{doctest}", "{eval-rst}"),
-    *("{literalinclude}", "{parsed-literal}", "{sourcecode}"),
+    "{code}",
+    "{code-block}",
+    "{code-cell}",
+    "{doctest}",
+    "{eval-rst}",
+    "{literalinclude}",
+    "{parsed-literal}",
+    "{sourcecode}",
 }
 PRINTING = ("program", "process")  # an {output} block may follow these, and a shown program
 REFUSED = "this block does not run: write ```python, ```pycon, or {.not-run} above it"
@@ -74,11 +80,11 @@ def blocks(path: Path, page: str) -> list[Block]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".rst":
         return [*_rst_checks(text, page)]
-    found = [*_fences(PARSER.parse(text), 0)]
+    fences = [*_fences(PARSER.parse(text), 0)]
     if path.name == "README.md":  # others render it, which know no {output}
-        found = [_as_output(each) for each in found]
-    shown = {path.parent / fence.argument for fence in found if fence.language == "{shown}"}
-    return [*_runnable(found, text.split("\n"), page, sorted(shown))]
+        fences = [_as_output(fence) for fence in fences]
+    shown = {path.parent / fence.argument for fence in fences if fence.language == "{shown}"}
+    return [*_runnable(fences, text.split("\n"), page, sorted(shown))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +119,9 @@ def _fences(tokens: Sequence[Token], first: int) -> Iterator[_Fence]:
 
 def _as_output(fence: _Fence) -> _Fence:
     """Return a plain text below a program as its output, and any other fence as it is."""
-    below = fence.language == "text" and fence.above is not None and _kind(fence.above)
-    return replace(fence, language="{output}") if below else fence
+    if fence.language == "text" and fence.above is not None and _kind(fence.above):
+        return replace(fence, language="{output}")
+    return fence
 
 
 def _runnable(
@@ -148,23 +155,30 @@ def _runnable(
                 re.match(" *", lines[fence.line - 2])[0],  # type: ignore[index]
             )
             yield block
-            if chinese := outputs.get(id(output)):
+            chinese = outputs.get(id(output))
+            if chinese:
                 yield replace(
                     block, output=chinese.content, output_line=chinese.line, locale="zh_CN.UTF-8"
                 )
         elif not _may_stay(fence):
             raise PageError(page, fence.line, REFUSED)
-        for stem in (each[5:] for each in fence.classes if each.startswith("file-")):
-            named[f"{stem}.{SUFFIXES.get(fence.language, fence.language)}"] = fence.content
+        for class_ in fence.classes:
+            if class_.startswith("file-"):
+                suffix = SUFFIXES.get(fence.language, fence.language)
+                named[f"{class_.removeprefix('file-')}.{suffix}"] = fence.content
 
 
 def _printed(output: _Fence) -> bool:
     """Return whether an output stands below what prints it."""
     above = output.above
-    if above and output.argument:
-        shell = not above.argument and above.language == "{output}" and above.above
-        return bool(shell and shell.language == "sh" and _kind(shell))
-    return bool(above and (above.language == "{shown}" or _kind(above) in PRINTING))
+    if above is None:
+        return False
+    if not output.argument:
+        return above.language == "{shown}" or _kind(above) in PRINTING
+    # in another language: below the English output of commands
+    if above.argument or above.language != "{output}" or above.above is None:
+        return False
+    return above.above.language == "sh" and bool(_kind(above.above))
 
 
 def _kind(fence: _Fence) -> str:
@@ -180,9 +194,11 @@ def _kind(fence: _Fence) -> str:
 
 def _may_stay(fence: _Fence) -> bool:
     """Return whether a fence that does not run may stand on a page."""
-    directive = fence.language.startswith("{") and fence.language not in CODE_DIRECTIVES
-    marked = "not-run" in fence.classes or OPTION.search(fence.content)
-    return directive or fence.language in SHOWN_ONLY or bool(marked)
+    if fence.language.startswith("{") and fence.language not in CODE_DIRECTIVES:
+        return True
+    if fence.language in SHOWN_ONLY or "not-run" in fence.classes:
+        return True
+    return OPTION.search(fence.content) is not None
 
 
 def _rst_checks(text: str, page: str) -> Iterator[Block]:

@@ -14,10 +14,19 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 RUNTIME = "pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"
-LISTS = "package.json", "pyodide-lock.json"
+
 PACKAGES = (
-    *("starlette", "asgi-lifespan", "httpx"),
-    *("anyio", "certifi", "h11", "httpcore", "idna", "sniffio", "typing_extensions"),
+    "starlette",
+    "asgi-lifespan",
+    "httpx",
+    # what these need
+    "anyio",
+    "certifi",
+    "h11",
+    "httpcore",
+    "idna",
+    "sniffio",
+    "typing_extensions",
 )
 
 
@@ -27,19 +36,24 @@ def sources() -> Iterator[tuple[str, bytes]]:
         for path in folder.rglob("*"):
             if path.is_file() and path.suffix != ".pyc":
                 yield path.relative_to(folder.parent).as_posix(), path.read_bytes()
-    for file in (file for name in PACKAGES for file in metadata.files(name) or ()):
-        if not {"..", "__pycache__"}.intersection(file.parts):
-            yield file.as_posix(), file.read_binary()
+    for name in PACKAGES:
+        for file in metadata.files(name) or ():
+            if ".." not in file.parts and "__pycache__" not in file.parts:
+                yield file.as_posix(), file.read_binary()
 
 
 def main(package: Path, into: Path) -> None:
     """Write the folder anew."""
     shutil.rmtree(into, ignore_errors=True)
-    about, lock = (json.loads((package / name).read_text("utf-8")) for name in LISTS)
+    about = json.loads((package / "package.json").read_text("utf-8"))
+    lock = json.loads((package / "pyodide-lock.json").read_text("utf-8"))
     runtime = into / f"pyodide-{about['version']}"
     runtime.mkdir(parents=True)
-    for path in (*(package / name for name in RUNTIME), *HERE.glob("*.js"), *HERE.glob("*.css")):
-        shutil.copy2(path, runtime if path.parent == package else into)
+    for name in RUNTIME:
+        shutil.copy2(package / name, runtime)
+    for pattern in ("*.js", "*.css"):
+        for path in HERE.glob(pattern):
+            shutil.copy2(path, into)
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in sorted(sources()):  # the same sources make the same archive
