@@ -36,6 +36,7 @@ MOST = 8  # calls, and lines of a call, that are written down
 _MODULE = type(sys)
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 COUNTED = 200  # tasks whose calls are looked at, the oldest first
+FEW = 20  # tasks that cost little: they are looked at each time
 
 # a library that forbids calls that block in an event loop replaces them later, such as blockbuster
 _open, _write, _close = os.open, os.write, os.close
@@ -104,11 +105,17 @@ class Agent:
 
     def is_lively(self) -> bool:
         """Tell whether startup or shutdown may last."""
-        if self.is_stopping or monotonic() - self.began < SOON:
+        if self.is_stopping:
             return True
-        if not all(call.is_answered for call in self.lifespans):
+        if monotonic() - self.began < SOON:
             return True
-        return not all(call.asks for call in self.others)
+        for known in self.lifespans:
+            if not known.is_answered:
+                return True
+        for call in self.others:  # of a server that nobody knows: it serves once it asks
+            if not call.asks:
+                return True
+        return False
 
     def note(self, name: str, *values: Any) -> None:
         """Write a line of what has happened; a full disk is no reason to stop a server."""
@@ -134,9 +141,12 @@ class Agent:
         frames = stacks.threads()
         frames.pop(get_ident(), None)
         loops = self.running(frames)
-        self.had_loop = self.had_loop or bool(loops)
-        few = self.is_lively() and len(self.known) < COUNTED / 10
-        if few or now - self.counted >= REST:
+        if loops:
+            self.had_loop = True
+        rest = REST
+        if self.is_lively() and len(self.known) < FEW:
+            rest = 0.0
+        if now - self.counted >= rest:
             self.counted = now
             self.look_at_tasks(loops, frames, now)
         if self.is_lively():
@@ -154,26 +164,30 @@ class Agent:
 
     def find_copies(self) -> None:
         """Find copies of lifespec's class in the modules that are imported since the last look."""
-        for name, module in [*sys.modules.items()]:
-            if name in self.modules or type(module) is not _MODULE:  # another may run code
+        for name, module in list(sys.modules.items()):  # other threads import meanwhile
+            if name in self.modules:
                 continue
-            if not getattr(vars(module).get("__spec__"), "_initializing", False):
-                self.modules.add(name)
-                hooks.hook_copies(module, self)
+            if type(module) is not _MODULE:  # to look at another may run code of its own
+                continue
+            if getattr(vars(module).get("__spec__"), "_initializing", False):
+                continue  # its class may not be there yet
+            self.modules.add(name)
+            hooks.hook_copies(module, self)
 
     def running(self, frames: dict[int, Any]) -> dict[Any, Any]:
         """Return the event loops that run, each with the innermost frame of its thread.
 
         Not one that only waits for its threads: it serves nothing any more.
         """
-        found = alive.loops(frames)
-        for loop, thread in [*self.loops.items()]:
+        running = alive.loops(frames)
+        for loop, thread in list(self.loops.items()):  # the server's thread adds to it
             if thread in frames and alive.is_running(loop, frames[thread]):
-                found[loop] = frames[thread]
-        for loop in [*found]:
-            tasks = alive.tasks(loop, found[loop])
-            if any(stacks.name_of(stacks.coroutine_of(task)).endswith(_CLOSES) for task in tasks):
-                del found[loop]
+                running[loop] = frames[thread]
+        found = {}
+        for loop, top in running.items():
+            names = [stacks.name_of(stacks.coroutine_of(task)) for task in alive.tasks(loop, top)]
+            if not any(name.endswith(_CLOSES) for name in names):
+                found[loop] = top
         return found
 
     def found(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> tuple[Any, ...]:
@@ -197,7 +211,7 @@ class Agent:
             self.requests,
             self.open,
             self.has_all,
-            looks.importing(main) if not loops else "",
+            "" if loops else looks.importing(main),
             where,
             int(now - self.main[1]),
             held,
@@ -210,7 +224,9 @@ class Agent:
             return None, []
         held = []
         for thread in alive.threads():
-            if thread.ident != self.thread and alive.holds(thread):
+            if thread.ident == self.thread:  # the main one is a value of its own
+                continue
+            if alive.holds(thread):
                 where = lines(stacks.of_thread(frames.get(thread.ident)))
                 held.append(seen.Thread(alive.name_of(thread), where))
         return held, sorted(alive.children(self.pid).values())
@@ -227,7 +243,8 @@ class Agent:
             return seen.Call(over=True, runs=False, asks=False, lines=[])
         if getattr(coroutine, "cr_running", False):
             return seen.Call(over=False, runs=True, asks=False, lines=[])
-        call.looks = call.looks or waits.Looks()
+        if call.looks is None:
+            call.looks = waits.Looks()
         return self.looked(call.looks, coroutine, call.thread, asks=call.is_in_receive())
 
     def looked(self, looks: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.Call:
@@ -241,10 +258,14 @@ class Agent:
         for loop, top in loops.items():
             for task in alive.tasks(loop, top):
                 threads[task] = thread_of(top, frames)
-        for task in [*threads, *alive.failed_tasks()]:
+        for task in threads:
             self.known.setdefault(task, now)
-        for task, since in [*self.known.items()]:
-            if getattr(task, "_log_traceback", False) and now - since >= REST:
+        for task in alive.failed_tasks():  # no loop has these any more
+            self.known.setdefault(task, now)
+        for task, since in list(self.known.items()):  # tasks end meanwhile
+            # true until somebody asks for its exception, as asyncio itself tells it
+            has_failed = getattr(task, "_log_traceback", False)
+            if has_failed and now - since >= REST:
                 self.note_died(task)
         if self.is_lively():
             self.look_at_calls(threads, frames, now)
@@ -258,7 +279,7 @@ class Agent:
             scope = stacks.arguments(running).get("scope")
             if scope is None or scope["type"] != "lifespan":
                 continue
-            if not self.recognise(running, thread):
+            if not self.recognise(running, thread):  # it runs just now, and so is in no task yet
                 others[id(scope)] = seen.Call(over=False, runs=True, asks=False, lines=[])
         tasks = sorted(threads, key=self.known.__getitem__)
         for task in tasks[:COUNTED]:
@@ -267,10 +288,13 @@ class Agent:
             for call in looks.untracked_calls():  # it looks at every object
                 self.take(call, 0, None, found, others)
         self.looks = {scope: of_call for scope, of_call in self.looks.items() if scope in others}
-        self.requests = sorted(found.values(), key=lambda request: -(request.age or 0))[:MOST]
+        self.requests = sorted(found.values(), key=looks.by_age)[:MOST]
         self.open, self.has_all = len(found), len(tasks) <= COUNTED
-        self.others = [] if self.lifespans else [*others.values()]
-        self.had_other = self.had_other or bool(others)
+        self.others = []
+        if not self.lifespans:  # else hooks tell of them, and more
+            self.others = list(others.values())
+        if others:
+            self.had_other = True
 
     def take(
         self,
@@ -287,7 +311,7 @@ class Agent:
         if scope is None:
             return
         if scope["type"] != "lifespan":
-            method = str(scope.get("method") or scope["type"])
+            method = str(scope.get("method", scope["type"]))  # a WebSocket has none
             path = str(scope.get("path", ""))
             is_background = looks.follows_a_response(wait.frames)
             in_thread = wait.awaits == "thread"
@@ -319,22 +343,27 @@ class Agent:
 
     def error(self, error: Any) -> Any:
         """Return an exception as data: of a group the first, with a line of the author."""
-        errors = [*stacks.chain(error)]
+        errors = list(stacks.chain(error))
         if not errors:
             return None
         cancelled = hooks.is_cancelled()
-        origins = (stacks.origin(each, cancelled=cancelled) for each in errors)
-        line = next((origin for origin in origins if origin), None)
+        where = []
+        for raised in errors:
+            line = stacks.origin(raised, cancelled=cancelled)
+            if line:
+                where.append(seen.At(*line, True))
+                break
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
-        where = [seen.At(*line, True)] if line else []
-        chain = [tuple(stacks.raised(each)) for each in errors[:MOST]]
+        chain = [tuple(stacks.raised(raised)) for raised in errors[:MOST]]
         return seen.Error(kind, text, where, cancelled, chain)
 
 
 def lines(frames: list[Any]) -> list[Any]:
     """Return the author's lines among frames, or else those of libraries, with whose they are."""
     shown = stacks.shown(frames)
-    return with_whose(shown or [stacks.line(frame) for frame in frames[-1:]])
+    if not shown:
+        shown = [stacks.line(frame) for frame in frames[-1:]]
+    return with_whose(shown)
 
 
 def is_of_application(frames: list[Any]) -> bool:
@@ -356,7 +385,10 @@ def with_whose(found: list[Any]) -> list[Any]:
 
 def thread_of(top: Any, frames: dict[int, Any]) -> int:
     """Return the thread with this innermost frame."""
-    return next((thread for thread, frame in frames.items() if frame is top), 0)
+    for thread, frame in frames.items():
+        if frame is top:
+            return thread
+    return 0
 
 
 def begin(folder: str, own: str = "") -> Agent:

@@ -61,15 +61,17 @@ class Hold:
         """Set the hooks: now in the modules that are imported, and later in the others."""
         open(os.path.join(self.folder, "python"), "w").close()  # a Python of the command runs
         sys.meta_path[:0] = [self.finder, Home(self.home)]
-        for name in {*PLACES} & {*sys.modules}:
+        for name in set(PLACES).intersection(sys.modules):
             self.hook(sys.modules[name])
 
     def hook(self, module: Any) -> None:
         """Let what begins to serve come to this object first."""
         self.note()
         for owner, name, act in PLACES[module.__name__]:
-            place = getattr(module, owner, None) if owner else module
-            if hasattr(place, name):
+            place = module
+            if owner:
+                place = getattr(module, owner, None)
+            if hasattr(place, name):  # another version of the server may lack it
                 self.replace(place, name, act)
 
     def note(self) -> None:
@@ -102,9 +104,10 @@ class Hold:
                 act(self, *arguments, **options)
             return await original(*arguments, **options)
 
-        code = getattr(original, "__code__", None)
-        is_coroutine = code is not None and code.co_flags & hooks.COROUTINE
-        setattr(place, name, functools.wraps(original)(held_later if is_coroutine else held))
+        replaced: Any = held
+        if getattr(getattr(original, "__code__", None), "co_flags", 0) & hooks.COROUTINE:
+            replaced = held_later
+        setattr(place, name, functools.wraps(original)(replaced))
 
     def take(self, server: str, app: Any, target: str = "", **about: Any) -> None:
         """Become the host of the check, or end if another process is; does not return.
@@ -172,8 +175,10 @@ def leave_main_thread() -> None:  # pragma: no cover  as above
 def leave_loop() -> None:
     """Let this thread run another event loop, although it is inside of one."""
     asyncio = sys.modules.get("asyncio")
-    loop = asyncio._get_running_loop() if asyncio else None
-    if asyncio is None or loop is None:
+    if asyncio is None:
+        return
+    loop = asyncio._get_running_loop()
+    if loop is None:
         return
     task = asyncio.current_task(loop)
     if task is not None:  # Python 3.14 starts no other task meanwhile
@@ -194,9 +199,11 @@ def _uvicorn(hold: Hold, server: Any, *_: Any, **__: Any) -> None:
     logger = sys.modules["logging"].getLogger("uvicorn.error")
     if logger.getEffectiveLevel() <= TRACE and type(app).__name__ == "MessageLoggerMiddleware":
         app = app.app
-    target = config.app if isinstance(config.app, str) else ""
-    if target and getattr(config, "factory", False):
-        target += "()"
+    target = ""
+    if isinstance(config.app, str):
+        target = config.app
+        if config.factory:
+            target += "()"
     interface = "WSGI" if config.interface == "wsgi" else ""
     hold.take("uvicorn", app, target, off=config.lifespan == "off", interface=interface)
 
@@ -214,7 +221,7 @@ def _unbound(hold: Hold, *_: Any) -> Any:
 
 
 def _hypercorn(hold: Hold, app: Any, config: Any, **_: Any) -> None:
-    target = getattr(config, "application_path", None) or ""
+    target = getattr(config, "application_path", "")  # it has none in a program
     for prefix in ("asgi:", "wsgi:"):
         target = target.removeprefix(prefix)
     interface = "WSGI" if type(app).__name__ == "WSGIWrapper" else ""
@@ -238,9 +245,11 @@ def _granian(hold: Hold, server: Any, _: Any, target_loader: Any) -> None:
     if load_environment is not None:  # pragma: no branch  an older granian has none
         load_environment(server.env_files)
     server._call_hooks(server.hooks_startup)
-    target = server.target if isinstance(server.target, str) else ""
-    if target and server.factory:
-        target += "()"
+    target = ""
+    if isinstance(server.target, str):
+        target = server.target
+        if server.factory:
+            target += "()"
     other = "" if interface.startswith("asgi") else interface.upper()
     hold.take("granian", target_loader(), target, off=interface == "asginl", interface=other)
 

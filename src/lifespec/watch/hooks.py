@@ -189,7 +189,9 @@ class Finder:
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
-            spec = find(name, path, target) if find and finder is not self else None
+            if find is None or finder is self:  # a finder from before Python 3.4 has no such method
+                continue
+            spec = find(name, path, target)
             if spec is not None and spec.loader is not None:
                 execute = spec.loader.exec_module
 
@@ -277,15 +279,25 @@ def on_call(kind: Any, method: str, note: Callable[..., Any], *, first: bool = F
     original = getattr(kind, method)
 
     @functools.wraps(original)
-    def noted(this: Any, *arguments: Any, **options: Any) -> Any:
-        result = None if first else original(this, *arguments, **options)
+    def noted_first(this: Any, *arguments: Any, **options: Any) -> Any:
+        with guard.keeping():
+            note(this, None, *arguments)
+        return original(this, *arguments, **options)
+
+    @functools.wraps(original)
+    def noted_after(this: Any, *arguments: Any, **options: Any) -> Any:
+        result = original(this, *arguments, **options)
         with guard.keeping():
             note(this, result, *arguments)
-        return original(this, *arguments, **options) if first else result
+        return result
 
-    code = getattr(original, "__code__", None)
+    noted: Any = noted_after
+    if first:
+        noted = noted_first
+
+    flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
     mark = getattr(sys.modules.get("inspect"), "markcoroutinefunction", None)  # Python 3.12
-    if code is not None and mark is not None and code.co_flags & COROUTINE:
+    if mark and flags & COROUTINE:  # who asks has to take it for what it was
         noted = mark(noted)
     setattr(kind, method, noted)
 
@@ -308,15 +320,18 @@ def hook_copies(module: Any, agent: Any) -> None:
     """Let a copy of lifespec's class in a module tell what it does, whatever it is called."""
     names = vars(module)
     if _has_table(names) and names.get("__name__") not in SERVERS:
-        for kind in [*names.values()]:
-            is_class = issubclass(type(kind), type)
-            if is_class and "_call_app" in vars(kind) and kind not in agent.copies:
+        for kind in list(names.values()):
+            if not issubclass(type(kind), type):  # `isinstance` would ask an object of others
+                continue
+            if "_call_app" in vars(kind) and kind not in agent.copies:
                 agent.copies[kind] = hook_class(kind, "", _LIFESPEC, agent)
 
 
 def _has_table(names: dict[str, Any]) -> bool:
     table = names.get("TABLE")
-    return type(table) is dict and "lifespan.startup.complete" in table.get("waiting", ())
+    if type(table) is not dict:
+        return False
+    return "lifespan.startup.complete" in table.get("waiting", ())
 
 
 def recognised(frames: list[Any]) -> Any:
@@ -353,6 +368,6 @@ def current_loop() -> Any:
 def install(agent: Any) -> None:
     """Set the hooks: now in the modules that are imported, and later in the others."""
     sys.meta_path.insert(0, Finder(SERVERS, functools.partial(hook, agent=agent)))
-    for name in {*SERVERS} & {*sys.modules}:
+    for name in set(SERVERS).intersection(sys.modules):
         with guard.keeping():
             hook(sys.modules[name], agent)

@@ -39,22 +39,24 @@ class Busy:
         if since is not None:
             return now - since
         frames = stacks.of_thread(stacks.threads().get(thread))  # now: it may wait at once
-        if not frames or stacks.is_idle(frames):
+        if not frames or stacks.is_idle(frames):  # the thread has ended, or waits for an event
             self.handles.pop(loop, None)
             return None
         handle = _handle(frames)
         if handle is None:
             self._post(loop, now)
             return 0.0
-        before, since = self.handles.get(loop, (None, now))
-        if before is None or before() is not handle:
+        before, since = self.handles.get(loop, (lambda: None, now))
+        if before() is not handle:
             self.handles[loop] = weakref.ref(handle), now
             return 0.0
         return now - since
 
     def _post(self, loop: Any, now: float) -> None:
         self.posted[loop] = now
-        post = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+        post = getattr(loop, "call_soon_threadsafe", None)
+        if post is None:
+            post = loop.run_sync_soon  # of trio's token
         try:
             post(self.posted.pop, loop, None)
         except Exception:  # it has been closed meanwhile
@@ -64,7 +66,8 @@ class Busy:
 def _handle(frames: list[Any]) -> Any:
     """Return what asyncio's own loop runs just now, None for another loop."""
     for frame in frames:
-        if frame.f_code.co_name == "_run_once" and stacks.is_loop(frame.f_code.co_filename):
+        code = frame.f_code
+        if code.co_name == "_run_once" and stacks.is_loop(code.co_filename):
             return frame.f_locals.get("handle")
     return None
 
@@ -84,6 +87,11 @@ def handlers(loops: dict[Any, Any]) -> dict[str, Any]:
     return found
 
 
+def by_age(request: Any) -> int:
+    """Sort open requests: the oldest first, and last those whose age is not known."""
+    return -request.age if request.age is not None else 0
+
+
 def importing(frames: list[Any]) -> str:
     """Return the module that a thread imports, or "".
 
@@ -100,13 +108,18 @@ def importing(frames: list[Any]) -> str:
 
 def follows_a_response(frames: list[Any]) -> bool:
     """Tell whether frames are those of a background task of a response, which was sent before."""
-    files = [frame.f_code.co_filename.replace("\\", "/") for frame in frames]
-    return any(file.endswith(_AFTER_RESPONSE) for file in files)
+    for frame in frames:
+        if frame.f_code.co_filename.replace("\\", "/").endswith(_AFTER_RESPONSE):
+            return True
+    return False
 
 
 def untracked_calls() -> list[Any]:
     """Return the calls that granian runs in no task."""
     if "granian.asgi" not in sys.modules:
         return []
-    calls = (value for value in gc.get_objects() if hasattr(type(value), "cr_frame"))
-    return [call for call in calls if call.__name__ == "future_watcher"]
+    calls = []
+    for value in gc.get_objects():  # of the type: the object itself may have code for it
+        if hasattr(type(value), "cr_frame") and value.__name__ == "future_watcher":
+            calls.append(value)
+    return calls

@@ -75,13 +75,15 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
 
     with _folder(command) as folder:
         state = Command(folder, after, tell)
-        path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+        path = str(folder)
+        if os.environ.get("PYTHONPATH"):
+            path += os.pathsep + os.environ["PYTHONPATH"]
         listener = GroupListener(numbers)
         old = {number: signal.getsignal(number) for number in numbers}
         try:
             for number in set(numbers) - set(ignored):
                 signal.signal(number, note)
-            environment = {**os.environ, "PYTHONPATH": path}
+            environment = os.environ | {"PYTHONPATH": path}
             process = state.process = subprocess.Popen(command, env=environment)
             # The command inherits what is ignored; whether it sets a handler nevertheless, as
             # servers do, is its affair.  So these are passed on, and noted only once it has begun.
@@ -89,18 +91,15 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
                 signal.signal(number, note)
             while process.poll() is None:
                 time.sleep(TICK)
-                came, pending[:] = [*pending], []
-                heard = listener.heard() if came else set()
-                for number, at, _ in came:
-                    if number not in heard:
-                        process.send_signal(number)
-                    if _tells_to_end(number, process.pid):
-                        state.signals.append(Signal(number, at, number in heard))
-                        (folder / "stop").touch()
+                came = pending[:]
+                del pending[: len(came)]  # another may come meanwhile
+                if came:
+                    _pass_on(came, listener.heard(), state, process)
                 state.look()
-            state.look()
+            state.look()  # once more, at what was written last
             status = process.returncode
-            status = SIGNALLED - status if status < 0 else status
+            if status < 0:  # a signal has ended it
+                status = SIGNALLED - status
             with contextlib.suppress(Exception):
                 state.end(status)
         finally:
@@ -110,14 +109,27 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
     return status
 
 
+def _pass_on(
+    came: Sequence[Signal], heard: set[int], state: Command, process: "subprocess.Popen[bytes]"
+) -> None:
+    """Pass signals on that have come to this process alone, and note those that end a server."""
+    for number, at, _ in came:
+        if number not in heard:
+            process.send_signal(number)
+        if _tells_to_end(number, process.pid):
+            state.signals.append(Signal(number, at, number in heard))
+            (state.folder / "stop").touch()  # the agents look often from now on
+
+
 def _tells_to_end(number: int, pid: int) -> bool:
     """Tell whether a signal tells a command to end.
 
     SIGHUP does where it has no handler: servers with workers reload by it.
     """
-    if number == getattr(signal, "SIGHUP", 0):
+    name = signal.Signals(number).name
+    if name == "SIGHUP":
         return not catches(pid, number)
-    return signal.Signals(number).name in ENDS and not ignores(pid, number)
+    return name in ENDS and not ignores(pid, number)
 
 
 def attach(pid: int, after: float, tell: Tell) -> None:
@@ -148,8 +160,7 @@ def _folder(command: Sequence[str]) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         put(folder / "lifespec_agent", TRAVELS)
-        targets = filter(None, map(TARGET.match, command))
-        begin = BEGIN.format(folder=name, own=next((each[1] for each in targets), ""))
+        begin = BEGIN.format(folder=name, own=_package(command))
         (folder / "begin.py").write_text(begin, "utf-8")
         (folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
         lock = os.open(name, os.O_RDONLY)  # held for as long as this process lives
@@ -158,6 +169,15 @@ def _folder(command: Sequence[str]) -> Iterator[Path]:
             yield folder
         finally:
             os.close(lock)
+
+
+def _package(command: Sequence[str]) -> str:
+    """Return the package or module of the application that a command names, "" if it names none."""
+    for word in command:
+        target = TARGET.match(word)
+        if target:
+            return target[1]
+    return ""
 
 
 def put(package: Path, rooms: Mapping[str, Sequence[str]]) -> None:

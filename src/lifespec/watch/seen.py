@@ -19,8 +19,8 @@ else:
         def __new__(mcs, name, bases, body):  # noqa: ANN001, ANN204
             if not bases:
                 return super().__new__(mcs, name, bases, body)
-            names = [*body["__annotations__"]]
-            defaults = [body[each] for each in names if each in body]
+            names = list(body["__annotations__"])
+            defaults = [body[name] for name in names if name in body]
             kind = namedtuple(name, names, defaults=defaults)
             kind.__doc__ = body["__doc__"]
             kind.__repr__ = tuple.__repr__  # which literal_eval reads

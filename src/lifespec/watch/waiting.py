@@ -31,8 +31,11 @@ class Cause(NamedTuple):
     @property
     def advice(self) -> Fact | None:
         """What to change."""
-        known = self.error and advice.on_error(self.error)
-        return known or advice.on(self.fact, self.kind, *self.where, error=self.error)
+        if self.error:
+            known = advice.on_error(self.error)
+            if known:
+                return known
+        return advice.on(self.fact, self.kind, *self.where, error=self.error)
 
 
 # ---- parts of sentences ------------------------------------------------------------------------
@@ -48,9 +51,15 @@ def at(lines: Sequence[At]) -> Place | None:
 
 def sources(lines: Sequence[At]) -> list[Fact]:
     """Return the author's lines with what stands there, or else those of libraries."""
-    own = [line for line in lines if line.own] or lines
-    places = [Place.at(line.function, line.file, line.line) for line in own]
-    return [fact("source", **place._asdict()) for place in places[-LINES:] if place.source]
+    shown: Sequence[At] = [line for line in lines if line.own]
+    if not shown:
+        shown = lines
+    rows = []
+    for line in shown[-LINES:]:
+        place = Place.at(line.function, line.file, line.line)
+        if place.source:  # a program of `python -c` has none, say
+            rows.append(fact("source", **place._asdict()))
+    return rows
 
 
 def error_fact(error: seen.Error | None, text: str = "") -> Fact:
@@ -58,7 +67,9 @@ def error_fact(error: seen.Error | None, text: str = "") -> Fact:
     if error:
         return described(error).fact()
     lines = text.strip().splitlines()
-    return fact("text", text=lines[-1].strip()) if lines else Fact("no-message")
+    if not lines:
+        return Fact("no-message")
+    return fact("text", text=lines[-1].strip())  # of a traceback the exception
 
 
 def described(error: seen.Error) -> Error:
@@ -76,7 +87,9 @@ def own_failure(failure: tuple[str, str, str, int, str]) -> Fact:
 
 def server_of(process: Process) -> Any:
     """Return the name of a process's server at the beginning of a sentence or within it."""
-    return process.server.capitalize() or Fact("the-server")
+    if not process.server:
+        return Fact("the-server")
+    return process.server.capitalize()
 
 
 def handler(process: Process, signal: str) -> Fact | None:
@@ -93,9 +106,14 @@ def blocked(process: Process) -> Sequence[At]:
     if process.look is None:
         return ()
     for loop in process.look.blocked:
-        if loop.seconds >= BLOCKED and loop.lines and loop.lines[-1].own:
+        if loop.seconds >= BLOCKED and _is_own(loop.lines):
             return loop.lines
     return ()
+
+
+def _is_own(lines: Sequence[At]) -> bool:
+    """Tell whether the innermost of some lines is the author's."""
+    return bool(lines) and lines[-1].own
 
 
 # kinds of `course` that have one sentence for watch
@@ -120,9 +138,12 @@ def _of_course(process: Process, told: Told, number: int) -> Cause:
     kind, line = told
     if kind == "clean-up-cut-off":
         return _cut_off(process)
-    error = line.error if isinstance(line, seen.Sent | seen.Raised | seen.Died) else None
-    what = error_fact(error, line.text if isinstance(line, seen.Sent) else "")
-    found = described(error) if error else None
+    error, text = None, ""
+    if isinstance(line, seen.Sent | seen.Raised | seen.Died):
+        error = line.error
+    if isinstance(line, seen.Sent):
+        text = line.text
+    what = error_fact(error, text)
     of_line = fact(SENTENCES.get(kind, f"watch-{kind}"), error=what, server=server_of(process))
     if isinstance(line, seen.Died):
         of_task = fact("watch-died", task=line.task, error=what)
@@ -131,10 +152,13 @@ def _of_course(process: Process, told: Told, number: int) -> Cause:
         place = at(line.lines)
         return Cause(kind, place, fact(f"watch-{kind}", status=line.status).at(place))
     if kind == "startup-cut-off":
-        place = at(error.lines if error else ()) or at(process.kept)
+        place = at(process.kept)
+        if error and error.lines:  # where it was cancelled, and not only seen
+            place = at(error.lines)
         return Cause(kind, place, of_line.at(place))
-    if kind in OF_SERVERS:
-        found = None
+    found = None
+    if error and kind not in OF_SERVERS:
+        found = described(error)
     return Cause(kind, what, of_line, (), found)
 
 
@@ -147,8 +171,9 @@ def _cut_off(process: Process) -> Cause:
     for line in process.lines:
         if isinstance(line, seen.Shutdown):
             place = at(process.kept)
-        elif isinstance(line, seen.Sent | seen.Raised) and line.error and line.error.lines:
-            place = at(line.error.lines)
+        elif isinstance(line, seen.Sent | seen.Raised):
+            if line.error and line.error.lines:
+                place = at(line.error.lines)
     if place is None:
         return Cause("clean-up-cut-off", "", Fact("watch-cut-off-somewhere"))
     return Cause("clean-up-cut-off", place, fact("watch-cut-off", place=place.fact()))
@@ -180,11 +205,9 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
             yield from _waits(process, look, "startup", int(lasted(called)))
     elif process.has_server:
         yield from _stops(process, look, lasted, after)
-    elif look.importing and look.still >= after:
-        place = at(look.main)
-        if place and look.main[-1].own:
-            what = fact("watch-importing", module=look.importing, seconds=look.still)
-            yield Cause("importing", place, what.at(place))
+    elif look.importing and look.still >= after and _is_own(look.main):
+        what = fact("watch-importing", module=look.importing, seconds=look.still)
+        yield Cause("importing", at(look.main), what.at(at(look.main)))
 
 
 def _ending(process: Process, seconds: int) -> Cause:
@@ -198,7 +221,9 @@ def _stops(
     """Yield what keeps a server from its end, once it stops."""
     begun = process.stopped
     if begun and lasted(begun) > after:
-        yield from _shutdown(process, look, int(lasted(min(begun, process.told_to_end or begun))))
+        if process.told_to_end:  # it may have begun to stop later than it was told to
+            begun = min(begun, process.told_to_end)
+        yield from _shutdown(process, look, int(lasted(begun)))
     elif look.threads is not None and look.still >= after:  # it has stopped, and nobody told it to
         yield from _staying(process, look)
 
@@ -222,9 +247,11 @@ def _waits(process: Process, look: Look, phase: str, seconds: int) -> Iterator[C
         doing, lines = Fact("doing-main"), look.main
     else:
         lines = call.lines
-        doing = Fact(f"doing-awaits-{call.awaits}" if call.awaits else "doing-running")
+        doing = Fact("doing-running")
         if call.asks:
             doing = Fact("doing-idle")
+        elif call.awaits:
+            doing = Fact(f"doing-awaits-{call.awaits}")
     what = fact(f"watch-{phase}", seconds=seconds, doing=doing.at(at(lines), "doing-at"))
     yield Cause(phase, (doing, at(lines)), what, sources(lines), None, (phase,))
 
@@ -251,7 +278,9 @@ def _open_requests(process: Process, look: Look, seconds: int) -> Cause:
         kind = "watch-background"
     elif any(request.background for request in shown):
         kind = "watch-requests-and-background"
-    count: Any = look.open if look.all else fact("or-more", count=look.open)
+    count: Any = look.open
+    if not look.all:
+        count = fact("or-more", count=look.open)
     what = fact(kind, seconds=seconds, server=server_of(process), count=count)
     same = tuple((request.method, request.path, at(request.lines)) for request in shown)
     rows = tuple(_request(request) for request in shown)
@@ -266,7 +295,9 @@ def _limits(process: Process, requests: Sequence[Request]) -> Sequence[str]:
     if process.host == "gunicorn":
         server = "gunicorn"
         if process.told_to_end is None:  # this worker alone stops: a reload, or its limit
-            server = "gunicorn, uvicorn-worker" if process.server == "uvicorn" else "gunicorn, asgi"
+            server = "gunicorn, asgi"
+            if process.server == "uvicorn":
+                server = "gunicorn, uvicorn-worker"
     return server, f"{server} {process.python}"
 
 
@@ -279,21 +310,25 @@ def _request(request: Request) -> Fact:
     parts: dict[str, Any] = {"method": request.method, "path": path, "age": request.age}
     if place is None:
         return fact("watch-request-bare", **parts)
-    kind = "watch-request" if request.age is not None else "watch-request-young"
+    kind = "watch-request"
+    if request.age is None:
+        kind = "watch-request-young"
     return fact(kind, place=place.fact(), source=place.source, **parts)
 
 
 def _staying(process: Process, look: Look) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
     server = server_of(process)
-    held = [("thread", thread.name, thread.lines) for thread in look.threads or ()]
-    if not held:
-        held = [("child", name, []) for name in look.children]
+    held: list[tuple[str, str, Sequence[At]]] = []
+    if look.threads:
+        held = [("thread", thread.name, thread.lines) for thread in look.threads]
+    else:
+        held = [("child", name, ()) for name in look.children]
     for kind, name, lines in held:
         what = fact(f"watch-{kind}", name=name).at(at(lines))
         what = fact("watch-stays", server=server, what=what)
         yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:])
-    if look.main and look.main[-1].own and not look.threads:
+    if _is_own(look.main) and not look.threads:
         what = Fact("doing-running").at(at(look.main), "doing-at")
         what = fact("watch-stays", server=server, what=what)
         yield Cause("main", at(look.main), what, sources(look.main))

@@ -95,13 +95,15 @@ class Process:
     def _happened(self, line: seen.Event) -> str:
         """Return what a line means for the lifespan, "" if nothing."""
         if isinstance(line, seen.Sent):
-            is_cut = line.type == SHUTDOWN_FAILED and was_cancelled(line.error)
-            return "cancelled" if is_cut else line.type
+            if line.type == SHUTDOWN_FAILED and was_cancelled(line.error):
+                return "cancelled"
+            return line.type
         if isinstance(line, seen.Raised):
             if not was_cancelled(line.error):
                 return "raised"
-            serves = self.course.state == "running"
-            return "raised" if serves and self.server in NEVER_CANCEL else "cancelled"
+            if self.server in NEVER_CANCEL and self.course.state == "running":
+                return "raised"
+            return "cancelled"
         return HAPPENED.get(type(line), "")
 
     def ends(self) -> None:
@@ -122,33 +124,39 @@ class Process:
         """Take in what no hook has told, from where the lifespan is."""
         if self.is_hooked:
             return
+        if not look.others:
+            if self.state == "cleaning":
+                self._happens(SHUTDOWN_COMPLETE, look.time, None)
+            return
         waits = any(call.asks for call in look.others)
-        if look.others and self.state == "new":
+        if self.state == "new":
             self._happens("called", look.time, None)
             self._happens("received", look.time, None)
-        if waits and self.state == "starting":
+        if self.state == "starting" and waits:
             self._happens(STARTUP_COMPLETE, look.time, None)
-        if look.others and not waits and self.state == "running" and self.told_to_end:
+        # without a signal it may do something else beside its requests
+        if self.state == "running" and self.told_to_end and not waits:
             self._happens("shutdown", look.time, None)
-        if not look.others and self.state == "cleaning":
-            self._happens(SHUTDOWN_COMPLETE, look.time, None)
 
     def _keep(self) -> None:
         """Keep where the lifespan is, if its author's lines there belong to this phase."""
         for call in self.calls:
-            if call.lines and call.lines[-1].own and not call.asks:
+            if call.asks:  # the place of `receive` belongs to no phase
+                continue
+            if call.lines and call.lines[-1].own:
                 self.kept = call.lines
 
     # ---- what it is at ----
 
     def seen(self) -> float:
         """Return when its agent looked last, as the clock has it."""
-        files = self.path, Path(f"/proc/{self.pid}")
-        found = [file.stat() for file in files if file.exists()]
-        # somebody has removed it, or the process has become another user and cannot write
-        if not self.path.exists() or len({each.st_uid for each in found}) > 1:
+        if not self.path.exists():  # somebody has removed it
             return time.time()
-        return found[0].st_mtime
+        written = self.path.stat()
+        process = Path(f"/proc/{self.pid}")
+        if process.exists() and process.stat().st_uid != written.st_uid:
+            return time.time()  # it has become another user, and cannot write
+        return written.st_mtime
 
     @property
     def state(self) -> str:
@@ -172,12 +180,17 @@ class Process:
     def stopped(self) -> float | None:
         """When the server began to stop, or was told to."""
         begun = [self.times[what] for what in ("stop", "shutdown") if what in self.times]
-        return min(begun) if begun else self.told_to_end
+        if begun:
+            return min(begun)
+        return self.told_to_end
 
     @property
     def ending(self) -> float | None:
         """When its interpreter began to end."""
-        return next((line.time for line in self.lines if isinstance(line, seen.Ending)), None)
+        for line in self.lines:
+            if isinstance(line, seen.Ending):
+                return line.time
+        return None
 
     @property
     def recorded_as(self) -> str:
@@ -194,8 +207,9 @@ class Process:
     @property
     def has_server(self) -> bool:
         """Whether it is one that serves an application."""
-        look = self.look
-        return bool(self.server or self.times or (look and (look.others or look.open)))
+        if self.server or self.times:
+            return True
+        return self.look is not None and bool(self.look.others or self.look.open)
 
     @property
     def handlers(self) -> Mapping[str, tuple[str, int, str]]:
@@ -205,7 +219,8 @@ class Process:
 
 def was_cancelled(error: seen.Error | None) -> bool:
     """Tell whether the server, or whoever else, has cancelled the call."""
-    if error is None or not error.outside or not error.chain:
+    if error is None or not error.outside:
         return False
-    classes, *_ = error.chain[0]
-    return not set(CANCELLATIONS).isdisjoint(classes)
+    for classes, _text, _errno in error.chain[:1]:  # of a group the first counts
+        return not set(CANCELLATIONS).isdisjoint(classes)
+    return False
