@@ -18,13 +18,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "problems"
 NAMES = [name for name in PROBLEMS if pages.page(name)]
 WAITING = {  # names whose page is not written yet
-    "handler-ignored",
-    "left-out",
-    "state-dropped",
-    "state-rebound",
-    "logged-error",
-    "signal-taken",
-    "set-from-thread",
     "second-start",
     "process-left",
     "left-open",
@@ -34,7 +27,6 @@ WAITING = {  # names whose page is not written yet
     "made-only",
     "context-variable",
     "busy",
-    "does-not-return",
     "lifespan-shape",
     "yields-no-mapping",
     "yields-once",
@@ -53,9 +45,6 @@ WAITING = {  # names whose page is not written yet
     "fails-while-serving",
     "unsupported",
     "scope-type-ignored",
-    "served-without-startup",
-    "no-answer",
-    "returns-early",
     "waits-for-lock",
     "waits-for-event",
     "waits-for-queue",
