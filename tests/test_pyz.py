@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
@@ -32,6 +33,9 @@ SAID = {  # by command: a part of what it says
     "check app --quick --language zh -- {python} -m uvicorn shop:app --port 1": "关闭   是",
     "watch -- {python} -c 1": "exit status 0",
     "explain startup-sent": "The server must send `lifespan.startup`",
+    "explain never-ran": "- fastapi#811 (https://github.com/fastapi/fastapi/issues/811)",
+    "explain never-ran --language zh": "挂载的应用程序的 lifespan 没有运行",
+    "explain": "A background task fails, and nobody notices",
     "cases --role application": "start-and-stop",
     "copy server": "SPDX-License-Identifier: 0BSD",
 }
@@ -46,6 +50,15 @@ def test_every_command_runs_from_one_file(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(PLAIN)
     missing = subprocess.run([BARE, "-c", "import lifespec"], cwd=tmp_path, capture_output=True)
     assert missing.returncode == 1
+    (wheel,) = (ROOT / "build" / "pyz").glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    ran = subprocess.run(
+        [BARE, "-m", "lifespec", "explain", "cut-off", "--language", "zh"],
+        env={"PYTHONPATH": str(tmp_path / "installed"), "PYTHONUTF8": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.startswith("清理代码停在第一个 `await` 处\n"), ran
     for line, wanted in SAID.items():
         words = shlex.split(line.format(python=sys.executable))
         ran = subprocess.run(

@@ -1,14 +1,49 @@
 """The rules as a terminal shows them."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from unicodedata import east_asian_width
 
 import pytest
 
-from lifespec import catalog, words
+from lifespec import catalog, pages, words
+from lifespec.cli import main
 from lifespec.conformance import explain
 from lifespec.conformance.rules import rules
 
+PAGE = """\
+---
+myst: words
+---
+
+(busy)=
+# Title of {term}`it <it>`
+
+{.file-shop .not-run}
+```python
+pass
+```
+```{output}
+kept
+```
+```{output} zh
+遵守
+```
+
+```{check}
+assert
+```
+
+- [a](https://a.b)
+- [b](b.md)
+"""
+CATALOG = """\
+msgid "Title of {term}`it <it>`"
+msgstr "标题"
+
+msgid "[a](https://a.b)"
+msgstr "[甲](https://a.b)"
+"""
 LANGUAGES = sorted(words.FOLDERS)
 
 
@@ -61,3 +96,46 @@ def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
     assert words.site("zh") == "https://b.invalid/x/zh-cn/"
     monkeypatch.setattr("importlib.metadata.distributions", lambda **_: [])
     assert words.base() == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "title", "kept", "first"),
+    [("en", "Title of it", "kept", "a (https://a.b)"), ("zh", "标题", "遵守", "甲（https://a.b）")],
+)
+def test_a_page_comes_from_the_package_where_it_is_installed(
+    language: str,
+    title: str,
+    kept: str,
+    first: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    code = ["shop.py:", "    pass", "", f"    {kept}"]
+    folder = tmp_path / "problems"
+    folder.mkdir()
+    (folder / "busy.md").write_text(PAGE)
+    (folder / "problems.zh.po").write_text(CATALOG)
+    monkeypatch.setattr("importlib.resources.files", lambda _package: tmp_path)
+    monkeypatch.setenv("LIFESPEC_BASE_URL", "https://spec.example")
+    pages.page.cache_clear()
+    pages._catalog.cache_clear()
+    try:
+        *lines, _, address = pages.lines("busy", language)
+        assert lines == [title, "", *code, "", f"- {first}", "- b"]
+        assert address == f"https://spec.example/{words.FOLDERS[language]}/problems/busy.html"
+        assert pages.title("busy", language) == title
+        assert not pages.page("never-ran")
+    finally:
+        pages.page.cache_clear()
+        pages._catalog.cache_clear()
+
+
+def test_without_a_name_rules_and_problems_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--language", "en"]) == 0
+    listed = capsys.readouterr().out
+    assert "Problems\n  thread-stays\n      The process stays" in listed
+    assert "\nRules\n  scope-type\n" in listed
+    assert main(["explain", "never-ran", "--language", "zh"]) == 0
+    assert capsys.readouterr().out.startswith("挂载的应用程序的 lifespan 没有运行\n")
+    assert main(["explain", "never-rn", "--language", "en"]) == 2
+    assert "Did you mean never-ran?" in capsys.readouterr().err
