@@ -56,7 +56,7 @@ def run(parsed: argparse.Namespace) -> int:
         reason = error.strerror or str(error)
         if error.filename:
             reason = f"{error.filename}: {reason}"
-        why = fact("failed", error=reason)
+        why = fact("not-carried-out", error=reason)
     except KeyboardInterrupt as interrupt:
         why = fact("interrupted")
         # `_interruptible` says which signal it was; Python's own handler of Ctrl-C says nothing
@@ -163,7 +163,7 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
 
     def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
         if pid:
-            what = fact("watch-process", pid=pid, what=what)
+            what = fact("of-process", pid=pid, what=what)
         lines = _lines(START, words.say(what))
         for row in rows:
             lines.append(f"            {words.say(row)}")

@@ -148,7 +148,7 @@ async def life(app):
 
 ## it raises on the scope
 > does not support lifespan
-> it raised AssertionError
+> the application raised AssertionError
 > called with every scope
 app = says(AssertionError())
 
@@ -166,28 +166,28 @@ async def app(scope, receive, send):
         group.create_task(metrics(scope, receive, send))
 
 ## it returns at shutdown, exit 1
-> it returned without an answer to lifespan.shutdown
+> the application returned without an answer to lifespan.shutdown
 app = says("receive", STARTED, "receive")
 
 ## it raises at shutdown, exit 1
-> it raised at shutdown: OSError: no disk
+> the application raised at shutdown: OSError: no disk
 app = says("receive", STARTED, "receive", OSError("no disk"))
 
 ## it exits, exit 2
 > does not start
-> it ended the process at startup: status 4
+> the application ended the process at startup: status 4
 app = says("receive", lambda _: os._exit(4))
 
 ## it exits at shutdown, exit 1
-> it ended the process at shutdown: status 4
+> the application ended the process at shutdown: status 4
 app = says("receive", STARTED, "receive", lambda _: os._exit(4))
 
 ## it raises SystemExit, exit 2
-> it ended the process at startup: SystemExit: 4
+> the application ended the process at startup: SystemExit: 4
 app = says("receive", SystemExit(4))
 
 ## it kills itself, exit 1
-> it ended the process at shutdown: SIGKILL
+> the application ended the process at shutdown: SIGKILL
 app = says("receive", STARTED, "receive", lambda _: os.kill(os.getpid(), 9))
 
 ## it answers with shutdown, exit 2
@@ -499,7 +499,7 @@ def check(loop):
         raise RuntimeError("attached to a different loop")
 
 ## a second stop fails
-> as tests do: no: it raised at shutdown: OSError: closed before, in `close`
+> as tests do: no: the application raised at shutdown: OSError: closed before, in `close`
 = second-start
 calls = []
 def close(_):
@@ -914,7 +914,7 @@ async def app(scope, receive, send):
     await inner(scope, receive, send)
 
 ## advise-find-lifespan
-> it returned when it was called with the scope
+> the application returned when it was called with the scope
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 -    if scope["type"] == "http":
@@ -922,13 +922,13 @@ async def app(scope, receive, send):
         await inner(scope, receive, send)
 
 ## advise-answer, exit 1
-> it returned without an answer
+> the application returned without an answer
 -app = says("receive")
 +app = says("receive", STARTED, "receive", STOPPED)
 
 ## advise-crash, exit 1
 > fails while it runs
-> it failed while it was running: ValueError: no orders, in `fetch`
+> the application failed while it was running: ValueError: no orders, in `fetch`
 def fetch():
     raise ValueError("no orders")
 async def work():

@@ -115,7 +115,8 @@ def test_what_only_one_case_shows_has_its_condition() -> None:
     assert left[1].endswith("Only if it is stopped at once after its start.")
     refuses = saw("raised scope", error=KEY_ERROR)
     assert row_says(stopped(), "starts", refuses) == [
-        "without lifespan: it raised KeyError: 'pool', when it was called with the scope",
+        "without lifespan: the application raised KeyError: 'pool',"
+        " when it was called with the scope",
         "yes, the first time",
     ]
 

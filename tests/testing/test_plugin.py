@@ -228,6 +228,6 @@ def test_conformance():
             "E *AssertionError: <Report: life.<locals>.app is served without its startup>",
             "*- lifespec -*",
             "life.<locals>.app is served without its startup",
-            "starts   no: it raised ConnectionError: no database, in `broken`, shop.py:*",
+            "starts   no: the application raised ConnectionError: no database, in `broken`,",
         ]
     )

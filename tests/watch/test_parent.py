@@ -258,7 +258,7 @@ def test_what_startup_waits_for_is_said_in_both_languages(tmp_path: Path) -> Non
     process.stderr.close()
     assert "启动" in said
     rows = [json.loads(each) for each in report.read_text("utf-8").splitlines()]
-    row = next(each for each in rows if each["kind"] == "watch-startup")
+    row = next(each for each in rows if each["kind"] == "startup-lasts")
     assert "it waits until an Event is set in `connect`, shop.py:5" in row["says"]
     assert [each["function"] for each in row["rows"]] == ["app", "connect"]
     assert row["advice"].startswith("Nothing sets the Event")
@@ -363,7 +363,7 @@ def test_a_process_that_goes_on_is_named_at_the_end(state: Command, said: list[F
 def test_failures_of_workers_are_counted_and_told_seldom(state: Command, said: list[Fact]) -> None:
     for pid in range(1, 6):
         for _ in "12":
-            cause = Cause("failed", "KeyError", fact("watch-failed", error="KeyError"))
+            cause = Cause("failed", "KeyError", fact("failed", error="KeyError"))
             state.say(process_of(state, pid, CALLED), cause)
     assert [each.parts.get("count", 1) for each in said] == [1, 2, 4]
 
@@ -373,7 +373,7 @@ def test_a_startup_that_goes_on_is_said_where_it_stays(state: Command, said: lis
     places = [1, 2, 3, 4, 4, 4, 4, 4, 4, 1]
     for second, place in enumerate(places):
         state.looked += 1.0
-        state.say(process, Cause("startup", place, fact("watch-startup", seconds=second)))
+        state.say(process, Cause("startup", place, fact("startup-lasts", seconds=second)))
     assert [each.parts["seconds"] for each in said] == [0, 6]
 
 
@@ -537,10 +537,10 @@ def test_a_process_that_runs_already_is_looked_into(
 @pytest.mark.parametrize(
     ("signals", "ends", "kind"),
     [
-        (0, "kill -KILL $$", "watch-left-out"),
-        (2, "true", "watch-second"),
-        (2, "kill -TERM $$", "watch-second"),
-        (2, "kill -KILL $$", "watch-left-out"),  # not by the second signal
+        (0, "kill -KILL $$", "without-shutdown"),
+        (2, "true", "second-signal"),
+        (2, "kill -TERM $$", "second-signal"),
+        (2, "kill -KILL $$", "without-shutdown"),  # not by the second signal
     ],
 )
 def test_a_clean_up_that_was_cut_off_is_told_once(
@@ -630,12 +630,12 @@ def test_what_is_said_of_one_of_several_processes_has_its_number(
     file = tmp_path / "said.jsonl"
     tell = commands._teller(argparse.Namespace(words=Words(), json=file))
     row = fact("source", file="shop.py", line=1, function="f", source="pass")
-    tell(fact("watch-failed", error="KeyError"), [row], Fact("advise-silent"), 7)
+    tell(fact("failed", error="KeyError"), [row], Fact("advise-silent"), 7)
     first, second, third = capsys.readouterr().err.splitlines()
     assert first == "lifespec: process 7: startup failed: KeyError"
     assert second.strip() == "shop.py:1  in f  pass"
     assert third.strip() == "Answer the event before receiving the next one."
-    tell(Fact("watch-end", {"parts": (), "status": 0}), (), None, 0)
+    tell(Fact("last-line", {"parts": (), "status": 0}), (), None, 0)
     says, unseen = map(json.loads, file.read_text("utf-8").splitlines())
-    assert says["kind"] == "watch-process"
+    assert says["kind"] == "of-process"
     assert unseen["advice"] is None

@@ -87,9 +87,10 @@ PUMP = STAYS._replace(threads=[Thread("pump", [OWN])], children=["x (1)"])
 STILL = look(loops=0, main=[OWN], still=4)
 IMPORT = STILL._replace(importing="shop")
 LASTED, SENDS = "startup has lasted 5 s; it", "has not sent lifespan.shutdown."
-CLEANS, WHILE = "clean-up has lasted 5 s; it", "the application has ended while it was running:"
+CLEANS, WHILE = "clean-up has lasted 5 s; it", "while it was running, and no shutdown follows:"
 ANOTHER = "instead of answering it waits for another event"
 KEPT = "Uvicorn has ended, and its process stays:"
+THREAD = f"{KEPT} a thread that is not a daemon"
 
 
 @pytest.mark.parametrize(
@@ -119,11 +120,11 @@ KEPT = "Uvicorn has ended, and its process stays:"
         ([*STOPPING, look(requests=[GET, MAIL], open=2)], f"{SENDS} Requests and background tasks"),
         ([*STOPPING, look(requests=MANY, open=9, all=False)], "are open: 9 or more"),
         ([*STOPPING, NOTHING], None),
-        ([*ENDED, PUMP], f"{KEPT} the thread `pump` is no daemon, in {AT}"),
-        ([*ENDED, PUMP._replace(threads=[Thread("pump", [])])], f"{KEPT} the thread `pump`"),
+        ([*ENDED, PUMP], f"{THREAD}: pump, in {AT}"),
+        ([*ENDED, PUMP._replace(threads=[Thread("pump", [])])], f"{THREAD}: pump."),
         (
             [*ENDED, STAYS._replace(children=["x (1)"])],
-            f"{KEPT} the child process x (1) still runs",
+            f"{KEPT} a child process that still runs: x (1).",
         ),
         ([*ENDED, STAYS._replace(main=[OWN])], f"{KEPT} it waits in {AT}"),
         ([*SERVING, STAYS._replace(main=[OWN], still=4)], f"{KEPT} it waits in {AT}"),
@@ -134,21 +135,21 @@ KEPT = "Uvicorn has ended, and its process stays:"
         ([*STARTING, sent("startup.failed", error=ERROR)], "startup failed: KeyError: 'pool', in"),
         ([*STARTING, sent("startup.failed", "T\nno pool")], "startup failed: no pool"),
         ([*STARTING, sent("startup.failed")], "startup failed: it sent no message"),
-        ([*STARTING, RAISED], "startup raised KeyError: 'pool', in"),
-        ([CALLED, RAISED], "the application has no lifespan: it raised"),
+        ([*STARTING, RAISED], "the application raised KeyError: 'pool', in"),
+        ([CALLED, RAISED], "without lifespan: the application raised"),
         ([*STARTING, CUT], f"Uvicorn has cancelled startup, in {AT}"),
         ([*STARTING, LIFE, seen.Raised(1.0, CANCELLED._replace(lines=[]))], f"startup, in {AT}"),
-        ([*STARTING, seen.Left(1.0, 3, [OWN])], f"the process itself, with status 3, in {AT}"),
-        ([*SERVING, RAISED], f"{WHILE} it raised KeyError: 'pool', in"),
-        ([*SERVING, CUT], f"{WHILE} it raised CancelledError, in"),
+        ([*STARTING, seen.Left(1.0, 3, [OWN])], f"ended the process at startup: status 3, in {AT}"),
+        ([*SERVING, RAISED], f"{WHILE} KeyError: 'pool', in"),
+        ([*SERVING, CUT], f"{WHILE} CancelledError, in"),
         ([*SERVING, sent("shutdown.failed", "no disk")], "failed while it was running: no disk"),
-        ([*CLEANING, RAISED], "clean-up failed: KeyError: 'pool', in"),
+        ([*CLEANING, RAISED], "the application raised at shutdown: KeyError: 'pool', in"),
         ([*CLEANING, sent("shutdown.failed", "no disk")], "clean-up failed: no disk"),
-        ([*CLEANING, seen.Left(1.0, 0, [OWN])], f"the server could not finish, in {AT}"),
+        ([*CLEANING, seen.Left(1.0, 0, [OWN])], f"the process at shutdown: status 0, in {AT}"),
         ([seen.NoLifespan(1.0, "daphne")], "Daphne calls the application with no lifespan scope"),
         (
             [seen.Died(1.0, "pump", Error("KeyError", "", []))],
-            "the task `pump` has failed: KeyError. Nothing awaits it.",
+            "the task `pump` has failed: KeyError. Until shutdown nothing awaits it.",
         ),
         (
             [seen.Failed(1.0, ("KeyError", "x", __file__, 1, "f"))],

@@ -36,7 +36,7 @@ MISSES = [repr(key) for key in KEYS]
 DOING = ("doing-running", "doing-late", "doing-not-received", "doing-awaits-task")
 ATTRIBUTE, KEY, RUNTIME = "builtins.AttributeError", "builtins.KeyError", "builtins.RuntimeError"
 OS, TYPE, VALUE = "builtins.OSError", "builtins.TypeError", "builtins.ValueError"
-OPEN = ("watch-requests", "watch-background", "watch-requests-and-background")
+OPEN = ("open-requests", "open-background", "open-requests-and-background")
 MANAGER = "asynchronous context manager protocol"
 NO_MANAGER = (MANAGER, "attribute '__aenter__'", "is not an async")
 OTHER_LOOP = ("different loop", "different event loop", "loop is closed")
@@ -109,7 +109,6 @@ ROWS = (
     Row(["inner"], "advise-any-scope"),
     Row(["raised-on-scope"], "advise-scope", [KEY], MISSES, own=True),
     Row(["raised-on-scope"], "advise-any-scope", own=True),
-    Row(["watch-raised-on-scope"], "advise-no-lifespan"),
     Row(["raised-on-scope", "returned-on-scope"], "advise-find-lifespan"),
     Row(["raised-late"], "advise-send-failed"),
     Row(["returned-late"], "advise-answer"),
@@ -133,7 +132,7 @@ ROWS = (
     Row(DOING, "advise-startup", where="startup"),
     Row(DOING, "advise-clean-up", where="shutdown"),
     # what else was found
-    Row(["lingers", "watch-thread", "watch-child"], "advise-close"),
+    Row(["lingers", "process-held"], "advise-close"),
     Row(["died", "died-stopping"], "advise-died"),
     Row(["handler-ignored"], "advise-handler-ignored"),
     Row(["registered-late"], "advise-register-sooner"),

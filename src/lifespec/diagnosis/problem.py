@@ -23,10 +23,12 @@ class Kinds(NamedTuple):
 
 
 PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, the worst at the top
-    "thread-stays": Kinds(["thread-left"], ["watch-thread"]),
+    "thread-stays": Kinds(["thread-left"]),
     "never-ran": Kinds(["never-ran", "never-ran-mounted", "registered-late"]),
     "handler-ignored": Kinds(["handler-ignored"]),
-    "cut-off": Kinds(["cut-off", "cut-off-error"], ["skipped", "watch-cut-off"]),
+    "cut-off": Kinds(
+        ["cut-off", "cut-off-error"], ["skipped", "clean-up-cut-off", "clean-up-cut-off-somewhere"]
+    ),
     "left-out": Kinds(["left-out"]),
     "task-failed": Kinds(["died", "died-stopping"]),
     "state-dropped": Kinds(["state-dropped", "state-unseen"]),
@@ -35,7 +37,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "signal-taken": Kinds(["signal-taken"]),
     "set-from-thread": Kinds(["due"], ["doing-awaits-due"]),
     "second-start": Kinds(["again"]),
-    "process-left": Kinds(["process-left"], ["watch-child"]),
+    "process-left": Kinds(["process-left"]),
     "left-open": Kinds(["unclosed"]),
     "task-left": Kinds(["task-left", "task-unawaited"]),
     "daemon-left": Kinds(["daemon-left"]),
@@ -57,7 +59,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "depends": Kinds(tell=["advise-depends"]),
     "middleware-late": Kinds(tell=["advise-middleware-late"]),
     # an exception
-    "startup-raised": Kinds(tell=["watch-failed", "watch-failed-again"]),
+    "startup-raised": Kinds(tell=["failed", "failed-again"]),
     "variable-missing": Kinds(tell=["advise-variable"]),
     "module-missing": Kinds(tell=["advise-missing-module"]),
     "port-taken": Kinds(tell=["advise-port"]),
@@ -91,10 +93,10 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "waits-at-shutdown": Kinds(tell=["advise-clean-up"]),
     # a server
     "open-requests": Kinds(
-        tell=["watch-requests", "watch-background", "watch-requests-and-background"]
+        tell=["open-requests", "open-background", "open-requests-and-background"]
     ),
-    "signal-lost": Kinds(tell=["watch-signal-lost"]),
-    "shutdown-skipped": Kinds(tell=["watch-left-out", "watch-startup-cut-off"]),
+    "signal-lost": Kinds(tell=["signal-lost"]),
+    "shutdown-skipped": Kinds(tell=["without-shutdown", "startup-cut-off"]),
 }
 FAILING = [name for name, kinds in PROBLEMS.items() if kinds.fail]  # with --strict
 _FAIL = {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.fail}

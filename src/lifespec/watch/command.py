@@ -31,7 +31,7 @@ GRACE = 0.5  # seconds in which a server may act on a signal
 SUSPENDED = 1.0  # seconds without a look from which on this process was stopped meanwhile
 KEYS = {"SIGINT": "Ctrl-C", "SIGQUIT": "Ctrl-\\"}  # of a terminal
 PHASES = ("startup", "shutdown", "requests")  # kinds of causes that say where something is
-CUT_OFF = ("clean-up-cut-off", "left-out")  # what a second signal may have done
+CUT_OFF = ("clean-up-cut-off", "without-shutdown")  # what a second signal may have done
 NAMED = 5  # processes that are named
 
 Tell = Callable[[Fact, Sequence[Fact], Fact | None, int], object]
@@ -127,10 +127,10 @@ class Command:
             if not _is_power_of_two(count):
                 return
             if count > 1:
-                again = fact("watch-failed-again", count=count, **cause.fact.parts)
+                again = fact("failed-again", count=count, **cause.fact.parts)
                 cause = cause._replace(fact=again)
         if cause.kind in CUT_OFF and self._ended_by_a_second_signal():
-            again = fact("watch-second", signal=self.signals[-1].name, what=cause.fact)
+            again = fact("second-signal", signal=self.signals[-1].name, what=cause.fact)
             cause = cause._replace(fact=again)
         key = process.pid, cause.kind
         if cause.kind in PHASES and not self._stays(key, cause):
@@ -288,7 +288,7 @@ class Command:
         """Return that a signal has reached a command that does not pass it on to the server."""
         top = self.top_of(process.pid)
         return fact(
-            "watch-signal-lost",
+            "signal-lost",
             signal=signal.name,
             program=Path(str(command.args[0])).name,  # type: ignore[index]
             pid=command.pid,
@@ -316,7 +316,7 @@ class Command:
         if left:
             names = tuple(f"{program_of(pid)} ({pid})" for pid in [*left][:NAMED])
             parts.append(fact("end-left", names=names))
-        self.tell(fact("watch-end", parts=tuple(parts), status=status), (), None, 0)
+        self.tell(fact("last-line", parts=tuple(parts), status=status), (), None, 0)
 
     def _left(self) -> list[Process]:
         """Return the processes that go on although the command has ended."""

@@ -145,7 +145,7 @@ def attach(pid: int, after: float, tell: Tell) -> None:
             time.sleep(TICK)
             state.look()
             if not state.processes and time.monotonic() > asleep:
-                tell(fact("watch-asleep", pid=pid, seconds=f"{after:g}"), (), None, 0)
+                tell(fact("asleep", pid=pid, seconds=f"{after:g}"), (), None, 0)
                 asleep = math.inf
 
 

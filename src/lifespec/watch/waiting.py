@@ -35,7 +35,7 @@ class Cause(NamedTuple):
             known = advice.on_error(self.error)
             if known:
                 return known
-        return advice.on(self.fact, self.kind, *self.where, error=self.error)
+        return advice.on(self.fact, *self.where, error=self.error)
 
 
 # ---- parts of sentences ------------------------------------------------------------------------
@@ -116,8 +116,8 @@ def _is_own(lines: Sequence[At]) -> bool:
     return bool(lines) and lines[-1].own
 
 
-# kinds of `course` that have one sentence for watch
-SENTENCES = {"failed-at-shutdown": "watch-not-stopped", "raised-at-shutdown": "watch-not-stopped"}
+LASTING = {"startup": "startup-lasts", "shutdown": "clean-up-lasts"}  # by what the lifespan is at
+HELD = ("process-held",)  # for advice
 OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of it
 
 
@@ -144,22 +144,24 @@ def _of_course(process: Process, told: Told, number: int) -> Cause:
     if isinstance(line, seen.Sent):
         text = line.text
     what = error_fact(error, text)
-    of_line = fact(SENTENCES.get(kind, f"watch-{kind}"), error=what, server=server_of(process))
     if isinstance(line, seen.Died):
-        of_task = fact("watch-died", task=line.task, error=what)
-        return Cause(kind, number, of_task)
+        return Cause(kind, number, fact(kind, task=f"`{line.task}`", error=what))
     if isinstance(line, seen.Left):
         place = at(line.lines)
-        return Cause(kind, place, fact(f"watch-{kind}", status=line.status).at(place))
+        status = fact("exit-status", status=line.status)
+        return Cause(kind, place, fact(kind, exit=status.at(place)))
     if kind == "startup-cut-off":
         place = at(process.kept)
         if error and error.lines:  # where it was cancelled, and not only seen
             place = at(error.lines)
-        return Cause(kind, place, of_line.at(place))
+        return Cause(kind, place, fact(kind, server=server_of(process)).at(place))
+    if error is None and not isinstance(line, seen.Sent):  # the server's doing
+        return Cause(kind, "", fact(kind, server=server_of(process)))
     found = None
     if error and kind not in OF_SERVERS:
         found = described(error)
-    return Cause(kind, what, of_line, (), found)
+    part = "failure" if kind == "failed-early" else "error"
+    return Cause(kind, what, Fact(kind, {part: what}), (), found)
 
 
 def _cut_off(process: Process) -> Cause:
@@ -175,8 +177,8 @@ def _cut_off(process: Process) -> Cause:
             if line.error and line.error.lines:
                 place = at(line.error.lines)
     if place is None:
-        return Cause("clean-up-cut-off", "", Fact("watch-cut-off-somewhere"))
-    return Cause("clean-up-cut-off", place, fact("watch-cut-off", place=place.fact()))
+        return Cause("clean-up-cut-off", "", Fact("clean-up-cut-off-somewhere"))
+    return Cause("clean-up-cut-off", place, fact("clean-up-cut-off", place=place.fact()))
 
 
 # ---- what is waited for ------------------------------------------------------------------------
@@ -206,12 +208,12 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
     elif process.has_server:
         yield from _stops(process, look, lasted, after)
     elif look.importing and look.still >= after and _is_own(look.main):
-        what = fact("watch-importing", module=look.importing, seconds=look.still)
+        what = fact("importing", module=look.importing, seconds=look.still)
         yield Cause("importing", at(look.main), what.at(at(look.main)))
 
 
 def _ending(process: Process, seconds: int) -> Cause:
-    what = fact("watch-interpreter", server=server_of(process), seconds=seconds)
+    what = fact("interpreter-ends", server=server_of(process), seconds=seconds)
     return Cause("interpreter", "", what)
 
 
@@ -231,8 +233,8 @@ def _stops(
 def _silent(process: Process, seconds: int) -> Cause:
     """Return why the agent has not looked for so long."""
     if is_stopped(process.pid):
-        return Cause("suspended", "", fact("watch-suspended", pid=process.pid))
-    return Cause("silent", "", fact("watch-silent", seconds=seconds))
+        return Cause("suspended", "", fact("suspended", pid=process.pid))
+    return Cause("silent", "", fact("silent", seconds=seconds))
 
 
 def _waits(process: Process, look: Look, phase: str, seconds: int) -> Iterator[Cause]:
@@ -252,7 +254,7 @@ def _waits(process: Process, look: Look, phase: str, seconds: int) -> Iterator[C
             doing = Fact("doing-idle")
         elif call.awaits:
             doing = Fact(f"doing-awaits-{call.awaits}")
-    what = fact(f"watch-{phase}", seconds=seconds, doing=doing.at(at(lines), "doing-at"))
+    what = fact(LASTING[phase], seconds=seconds, doing=doing.at(at(lines), "doing-at"))
     yield Cause(phase, (doing, at(lines)), what, sources(lines), None, (phase,))
 
 
@@ -264,7 +266,7 @@ def _shutdown(process: Process, look: Look, seconds: int) -> Iterator[Cause]:
         yield from _waits(process, look, "shutdown", seconds)
     elif lines:
         doing = Fact("doing-blocked").at(at(lines), "doing-at")
-        what = fact("watch-blocked", seconds=seconds, doing=doing)
+        what = fact("shutdown-lasts", seconds=seconds, doing=doing)
         yield Cause("blocked", at(lines), what, sources(lines))
     elif look.requests:
         yield _open_requests(process, look, seconds)
@@ -273,11 +275,11 @@ def _shutdown(process: Process, look: Look, seconds: int) -> Iterator[Cause]:
 def _open_requests(process: Process, look: Look, seconds: int) -> Cause:
     """Return the requests that a server waits for, and the tasks that follow their responses."""
     shown = look.requests[:REQUESTS]
-    kind = "watch-requests"
+    kind = "open-requests"
     if all(request.background for request in shown):
-        kind = "watch-background"
+        kind = "open-background"
     elif any(request.background for request in shown):
-        kind = "watch-requests-and-background"
+        kind = "open-requests-and-background"
     count: Any = look.open
     if not look.all:
         count = fact("or-more", count=look.open)
@@ -309,26 +311,25 @@ def _request(request: Request) -> Fact:
         path = fact("background-of", path=request.path)
     parts: dict[str, Any] = {"method": request.method, "path": path, "age": request.age}
     if place is None:
-        return fact("watch-request-bare", **parts)
-    kind = "watch-request"
+        return fact("open-request-bare", **parts)
+    kind = "open-request"
     if request.age is None:
-        kind = "watch-request-young"
+        kind = "open-request-young"
     return fact(kind, place=place.fact(), source=place.source, **parts)
 
 
 def _staying(process: Process, look: Look) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
     server = server_of(process)
-    held: list[tuple[str, str, Sequence[At]]] = []
-    if look.threads:
-        held = [("thread", thread.name, thread.lines) for thread in look.threads]
-    else:
-        held = [("child", name, ()) for name in look.children]
-    for kind, name, lines in held:
-        what = fact(f"watch-{kind}", name=name).at(at(lines))
-        what = fact("watch-stays", server=server, what=what)
-        yield Cause(f"{kind} {name}", "", what, sources(lines)[-1:])
+    for thread in look.threads or ():
+        name = fact("text", text=thread.name).at(at(thread.lines))
+        what = fact("process-stays", server=server, what=fact("thread-left", name=name))
+        yield Cause(f"thread {thread.name}", "", what, sources(thread.lines)[-1:], None, HELD)
+    if not look.threads:
+        for child in look.children:
+            what = fact("process-stays", server=server, what=fact("process-left", name=child))
+            yield Cause(f"child {child}", "", what, (), None, HELD)
     if _is_own(look.main) and not look.threads:
         what = Fact("doing-running").at(at(look.main), "doing-at")
-        what = fact("watch-stays", server=server, what=what)
+        what = fact("process-stays", server=server, what=what)
         yield Cause("main", at(look.main), what, sources(look.main))

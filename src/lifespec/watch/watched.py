@@ -82,7 +82,8 @@ class Process:
         elif isinstance(line, seen.Hosted):
             self.host = line.by
         elif isinstance(line, seen.Died):
-            self.told.append(Told("died", line))
+            kind = "died-stopping" if self.is_stopping else "died"
+            self.told.append(Told(kind, line))
         elif isinstance(line, seen.Called):
             self.course = Course()  # perhaps anew: in the same process, after another one
             self.is_hooked = True

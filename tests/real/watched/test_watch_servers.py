@@ -230,7 +230,7 @@ def test_a_server_on_another_python(python: str) -> None:
     [
         ("startup-waits", f"startup has lasted .* {FOR_EVER}"),
         ("clean-up-blocks", f"clean-up has lasted .* {BLOCKS} `joins`"),
-        ("thread", "has ended, and its process stays: the thread `pump` is no"),
+        ("thread", "has ended, and its process stays: a thread that is not a daemon: pump"),
         ("none", r"started in [\d.]+ s, stopped in [\d.]+ s; exit status 0"),
     ],
 )
