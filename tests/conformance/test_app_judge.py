@@ -114,11 +114,9 @@ def test_what_only_one_case_shows_has_its_condition() -> None:
     assert len(left) == 2, left
     assert left[1].endswith("Only if it is stopped at once after its start.")
     refuses = saw("raised scope", error=KEY_ERROR)
-    assert row_says(stopped(), "starts", refuses) == [
-        "without lifespan: the application raised KeyError: 'pool',"
-        " when it was called with the scope",
-        "yes, the first time",
-    ]
+    raised, first = row_says(stopped(), "starts", refuses)
+    assert raised.startswith("without lifespan: the application raised KeyError: 'pool', when")
+    assert first == "yes, the first time"
 
 
 @pytest.mark.parametrize(("event", "count"), [("message.nack", 1), ("message.ack", 0)])
