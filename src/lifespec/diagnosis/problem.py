@@ -23,7 +23,7 @@ class Kinds(NamedTuple):
 
 
 PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, the worst at the top
-    "thread-stays": Kinds(["thread-left"]),
+    "thread-stays": Kinds(["thread-left"], ["process-held"]),
     "never-ran": Kinds(["never-ran", "never-ran-mounted", "registered-late"]),
     "handler-ignored": Kinds(["handler-ignored"]),
     "cut-off": Kinds(
