@@ -160,6 +160,44 @@ async def knows_all_keys(scope: Any, receive: Any, send: Any) -> None:
     await live(scope, strictly, send)
 
 
+# ---- what one case alone shows -----------------------------------------------------------------
+
+STATES: list[Any] = []
+
+
+async def works_on(_: Any) -> None:
+    """It takes no notice of a cancellation."""
+    try:
+        await asyncio.sleep(2)
+    except asyncio.CancelledError:
+        await asyncio.sleep(100)
+
+
+async def starts_once(scope: Any) -> None:
+    if STATES:
+        raise RuntimeError("it has started before")
+    STATES.append(scope)
+
+
+async def spoils_the_state_later(scope: Any, receive: Any, send: Any) -> None:
+    """A request puts a key into the state of the lifespan that is no text."""
+    if scope["type"] == "lifespan":
+        STATES.append(scope.get("state", {}))
+    if scope["type"] == "http":
+        STATES[-1][1] = "open"
+    await live(scope, receive, send)
+
+
+ONLY_IN: dict[str, Application] = {
+    "request-while-running": spoils_the_state_later,
+    "stopped-while-running": says(STARTUP, 1.0, STARTED, works_on, SHUTDOWN, STOPPED),
+    "stopped-while-starting": says(STARTUP, works_on, STARTED, SHUTDOWN, STOPPED),
+    "two-loops": says(STARTUP, starts_once, STARTED, SHUTDOWN, STOPPED),
+    "unknown-event-first": says("receive", STARTED, SHUTDOWN, STOPPED),
+    "unknown-event-while-running": says(STARTUP, STARTED, "receive", STOPPED),
+}
+
+
 # ---- what is right -----------------------------------------------------------------------------
 
 

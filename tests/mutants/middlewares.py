@@ -158,6 +158,43 @@ MUTANTS: dict[str, dict[str, Middleware]] = {
 }
 
 
+def ending(seen: str, *, raises: bool = False) -> Middleware:
+    """Make middleware that changes how a lifespan ends whose last event was of a type."""
+
+    @wrapping
+    async def middleware(app: Any, scope: Any, receive: Any, send: Any) -> None:
+        types = [""]
+
+        async def noting_receive() -> Any:
+            event = await receive()
+            types.append(event["type"])
+            return event
+
+        async def noting_send(event: Any) -> None:
+            types.append(event["type"])
+            await send(event)
+
+        try:
+            await app(scope, noting_receive, noting_send)
+        except Exception:
+            if raises or types[-1] != seen or scope["type"] != "lifespan":
+                raise
+        else:
+            if raises and types[-1] == seen and scope["type"] == "lifespan":
+                raise RuntimeError("it has not answered")
+
+    return middleware
+
+
+ONLY_IN: dict[str, Middleware] = {  # by the case that alone shows what they do
+    "through-a-crash": ending("lifespan.startup.complete"),
+    "through-a-failed-stop": MUTANTS["shutdown-answered"]["only_the_type"],
+    "through-returning": ending("", raises=True),
+    "through-unsupported": ending(""),
+    "through-unsupported-late": ending("lifespan.startup"),
+}
+
+
 def breaks_all(app: Application) -> Application:
     """Break every rule of middleware at once, each as one above does."""
     lost = "hello", "asgi", "amgi", "pagi"

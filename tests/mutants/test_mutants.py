@@ -14,7 +14,7 @@ import middlewares
 import servers
 from apart import checked
 from applications import CORRECT
-from lifespec.conformance import Report, cases, check_app, check_middleware
+from lifespec.conformance import Finding, Report, cases, check_app, check_middleware
 from lifespec.conformance.rules import MAIN, rules
 from lifespec.conformance.server.check import Target, check, chosen
 from lifespec.validate import SPECS
@@ -23,6 +23,7 @@ from sights import SERVER
 IMPLIES = "the case breaks these, too: drop what it expects of them, or name them in `implies`"
 FILE = "src/lifespec/conformance/data/rules.toml"
 NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so may all
+FAULTS = ("fail", "warn", "info")
 HANG = ("never_answers_", "waits_for_ever")  # names of those that let the time pass
 MUTANTS: dict[str, Any] = {
     "application": applications.MUTANTS,
@@ -41,10 +42,14 @@ def limit(name: str) -> float:
     return 1.0 if name.startswith(HANG) else 60.0
 
 
+def wrong(report: Report) -> list[Finding]:
+    """Return what is not as it is expected."""
+    return [each for each in report.findings if each.verdict in FAULTS]
+
+
 def faults(report: Report) -> set[str]:
     """Return the rules that the suite finds broken."""
-    wrong = (each for each in report.findings if each.verdict in ("fail", "warn", "info"))
-    return {each.rule for each in wrong if each.case != NOT_SPECIFIED}
+    return {each.rule for each in wrong(report) if each.case != NOT_SPECIFIED}
 
 
 def others(found: set[str], rule_id: str) -> set[str]:
@@ -113,6 +118,19 @@ def test_wrong_middleware_has_its_rule(rule_id: str, name: str) -> None:
     assert faults(found) == {rule_id}
 
 
+@pytest.mark.parametrize(
+    ("check", "module", "case"),
+    [
+        (check, module.__name__, case)
+        for check, module in ((check_app, applications), (check_middleware, middlewares))
+        for case in module.ONLY_IN
+    ],
+)
+def test_a_case_shows_what_no_other_does(check: Any, module: str, case: str) -> None:
+    report = checked(check, module, "ONLY_IN", case)
+    assert {each.case for each in wrong(report)} == {case}, str(report)
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_middleware_is_held_to_the_rules_of_each_specification(spec: str) -> None:
     """One that breaks all of them breaks those that a text has, at the level that it gives."""
@@ -165,7 +183,6 @@ def test_what_a_server_does_that_harms_is_in_the_report(
         assert verdict == "fail" or f"{rule}: " in str(report)
 
 
-FAULTS = ("fail", "warn", "info")
 NOT_OWN = ("shutdown-twice", "cuts-the-return")  # no box of lifespec's says it
 
 
