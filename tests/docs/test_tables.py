@@ -195,7 +195,7 @@ UNEDGED = {  # cases for servers that are about no edge case, and why
 }  # fmt: skip
 WIDER = {  # edge cases of which their one case is a part
     "cancelled-at-startup", "exits", "raises-a-cancellation", "receives-after-shutdown",
-    "startup-completes", "startup-fails-without-text",
+    "shutdown-completes", "startup-completes", "startup-fails-without-text",
 }  # fmt: skip
 
 

@@ -404,10 +404,33 @@ VARIANTS["waits-for-nobody"] = WaitsForNobody
 VARIANTS["cuts-the-return"] = CutsTheReturn
 
 
+class StateOfTheConnection(serve.Connections):  # type: ignore[misc]
+    async def talk(self, reader: Any, writer: Any) -> None:
+        """Copy the state once for each connection, and not for each request."""
+        [state] = self.lifespan.with_state({}).values()
+        without = self.lifespan
+
+        def with_state(scope: Any) -> dict[str, Any]:
+            return {**scope, "state": state}
+
+        self.lifespan = SimpleNamespace(with_state=with_state)
+        try:
+            await super().talk(reader, writer)
+        finally:
+            self.lifespan = without
+
+
+ONLY_IN: dict[str, Change] = {  # by the case that alone shows what they do
+    "raises-after-shutdown": with_row("answered", "raised", phase="answered"),
+    "request-in-flight": StaysOpen,
+    "state-on-one-connection": StateOfTheConnection,
+}
+
+
 def main() -> Any:
     """Start the wrong server of the name that comes first."""
     name = sys.argv.pop(1)
-    change: Any = (MUTANTS | VARIANTS)[name]
+    change: Any = (MUTANTS | VARIANTS | ONLY_IN)[name]
     if isinstance(change, type) and issubclass(change, Lifespan):
         serve.Lifespan = change
     elif isinstance(change, type):

@@ -4,10 +4,12 @@ A rule that can be seen has a case that expects it, and a mutant for each role w
 A rule that only allows something is kept by all, and has no mutant.
 """
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from samples import ROOT
 
 import applications
 import middlewares
@@ -25,10 +27,11 @@ FILE = "src/lifespec/conformance/data/rules.toml"
 NOT_SPECIFIED = "system-exit-on-the-scope"  # the reference ends with it, and so may all
 FAULTS = ("fail", "warn", "info")
 HANG = ("never_answers_", "waits_for_ever")  # names of those that let the time pass
-MUTANTS: dict[str, Any] = {
-    "application": applications.MUTANTS,
-    "middleware": middlewares.MUTANTS,
-    "server": servers.MUTANTS,
+ROLES: dict[str, Any] = {"application": applications, "middleware": middlewares, "server": servers}
+MUTANTS = {role: module.MUTANTS for role, module in ROLES.items()}
+UNTRIED = {  # cases in which the server that the mutants change cannot be played
+    "state-on-a-websocket": "it takes no WebSockets",
+    "two-workers": "it has one process",
 }
 EXPECTED = {
     role: {each.rule for case in cases.load() if case.role == role for each in case.expect}
@@ -57,6 +60,13 @@ def others(found: set[str], rule_id: str) -> set[str]:
     return found - {rule_id, *rules()[rule_id].implies}
 
 
+def shown(name: str) -> set[str]:
+    """Return the cases that some servers of a record do not pass."""
+    record = json.loads((ROOT / "docs" / "matrix" / f"{name}.json").read_text("utf-8"))
+    findings = [each for row in record["subjects"] for each in row["findings"]]
+    return {each["case"] for each in findings if each["verdict"] in FAULTS}
+
+
 def missing(rule_ids: set[str], what: str) -> list[str]:
     """Return a sentence for each rule that lacks something, with its place."""
     return [f"{FILE}:{rules()[each].line}: no {what} {each!r}" for each in rule_ids]
@@ -68,6 +78,18 @@ def test_each_rule_that_can_be_seen_is_expected_by_a_case() -> None:
     expected = set.union(*EXPECTED.values())
     assert missing(seen - expected, "case of cases.toml expects") == []
     assert expected == seen
+
+
+def test_each_case_would_be_missed() -> None:
+    """It alone expects a rule, it alone shows a mutant, or a server of a record does not pass it."""
+    missed = set.union(*map(shown, ("servers", "drivers", "amgi", "pagi")), {*UNTRIED})
+    for role, module in ROLES.items():
+        of_rules: dict[str, set[str]] = {}
+        for case in cases.load():
+            for each in case.expect if case.role == role else ():
+                of_rules.setdefault(each.rule, set()).add(case.name)
+        missed |= {*module.ONLY_IN}.union(*(each for each in of_rules.values() if len(each) == 1))
+    assert {case.name for case in cases.load()} - missed == set()
 
 
 @pytest.mark.parametrize("role", MUTANTS)
@@ -151,6 +173,16 @@ def test_a_wrong_server_is_named_by_its_rule(rule_id: str) -> None:
     found = faults(check(target, expecting))
     assert rule_id in found
     assert not others(found, rule_id), IMPLIES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", servers.ONLY_IN)
+def test_a_case_of_servers_shows_what_no_other_does(name: str) -> None:
+    """Among those that expect the same rules."""
+    rules = {each.rule for case in chosen([name]) for each in case.expect}
+    others = [case for case in chosen() if rules & {each.rule for each in case.expect}]
+    report = check(Target(servers.command(name), timeout=5.0), others)
+    assert {each.case for each in wrong(report)} == {name}, str(report)
 
 
 @pytest.mark.slow
