@@ -68,7 +68,7 @@ def current_folder() -> str:
     """
     try:
         return os.getcwd()  # noqa: PTH109
-    except (OSError, RuntimeError):
+    except Exception:
         return os.environ.get("PWD", "")
 
 
