@@ -243,10 +243,11 @@ app = Starlette(lifespan=life, routes=[Mount("/inner", inner)])
 from fastapi import APIRouter, FastAPI
 from starlette.staticfiles import StaticFiles
 orders, admin = APIRouter(), FastAPI(lifespan=pool)
+files = StaticFiles(directory=".")
 @orders.get("/orders")
 async def orders_of_today(): ...
 async def life(app):
-    app.mount("/static", StaticFiles(directory="."))
+    app.mount("/static", files)
     app.include_router(orders)
     app.mount("/admin", admin)
     async with admin.router.lifespan_context(admin) as state:
@@ -675,9 +676,21 @@ async def life(app):
 app = Starlette(lifespan=life)
 app.add_route("/", home)
 
+## each start includes a router
+> each start adds a route `/api/shop`; the one of the first start answers
+= second-start
+from fastapi import APIRouter, FastAPI
+async def life(app):
+    router = APIRouter()
+    @router.get("/shop")
+    async def stock(): ...
+    app.include_router(router, prefix="/api")
+    yield
+app = FastAPI(lifespan=life, openapi_url=None)
+
 ## each start adds its routes
 > status 200 the first time, and raised RuntimeError: the client is closed, in `home`, shop.py:18
-> each start adds a route `/`; the first of them answers
+> each start adds a route `/`; the one of the first start answers
 = second-start
 from starlette.responses import PlainTextResponse
 async def life(app):

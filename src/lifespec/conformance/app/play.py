@@ -6,10 +6,11 @@ unknown event and for one that changes no state; nothing else is raised into the
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from lifespec import validate
@@ -34,7 +35,7 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
 PATIENCE = 5.0  # for the answer to a request that was answered before
 BLOCKS_END = 5.0  # seconds that it may block the event loop then: what is left behind is seen later
-ROUTES = 10_000  # of so many the paths are looked at
+ROUTES = 10_000  # so many paths are looked at
 FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # it has no answer to give
 
 
@@ -445,9 +446,35 @@ class Call(Answers):
 
 
 def _routes(app: object) -> tuple[str, ...]:
-    """Return the paths of the routes that an application has in a list, as those of Starlette."""
+    """Return the paths of the routes that an application has in a list, as those of Starlette.
+
+    A path counts once for each function or application that it leads to.
+    """
+    found: dict[tuple[str, int], str] = {}
     with suppress(Exception):  # what it has by this name is its own
-        routes: Any = getattr(app, "routes", ())
-        if isinstance(routes, list) and len(routes) <= ROUTES:
-            return tuple(route.path for route in routes if isinstance(route.path, str))
-    return ()
+        for path, endpoint in islice(_endpoints(app, ""), ROUTES):
+            found[path, id(endpoint)] = path
+    return tuple(found.values())
+
+
+def _endpoints(router: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    """Yield where the paths of routes lead, and those of routers that FastAPI includes."""
+    routes = getattr(router, "routes", ())
+    for route in routes if isinstance(routes, list) else ():
+        included = getattr(route, "original_router", None)
+        path = getattr(route, "path", None)
+        if included is not None:
+            yield from _endpoints(included, prefix + route.include_context.prefix)
+        elif isinstance(path, str):
+            yield prefix + path, getattr(route, "endpoint", None) or getattr(route, "app", None)
+
+
+def _paths(router: Any, prefix: str) -> Iterator[str]:
+    """Yield the paths of routes, and of the routers that FastAPI includes: those have none."""
+    routes = getattr(router, "routes", ())
+    for route in routes if isinstance(routes, list) else ():
+        included = getattr(route, "original_router", None)
+        if included is not None:
+            yield from _paths(included, prefix + route.include_context.prefix)
+        elif isinstance(path := getattr(route, "path", None), str):
+            yield prefix + path
