@@ -79,6 +79,8 @@ THREE = (
     r"GET /board(, for \d+ s)?, in `events`",
     r"GET /mail, a background task of its response, for \d+ s, " + FOR_EVER,
 )
+IN_A_THREAD = r"GET /report(, for \d+ s)?, " + at("report", "time.sleep(61)")
+ENDING = r"the interpreter of \S+ has been ending for \d s: its threads and exit handlers are done"
 CHAT = rf"(GET|websocket) /chat, for \d+ s, {FOR_EVER}"
 # a server, the trouble of its application, what is done once it serves, and what is said
 KINDS = [
@@ -98,6 +100,9 @@ KINDS = [
     ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
     ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread `Thread-1 of ProcessPoolExecutor`"]),
     ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
+    *((each, "requests", "/ /report TERM", [IN_A_THREAD, "No limit of a server"]) for each in ONE),
+    ("uvicorn", "interpreter", "/ INT", [ENDING]),  # at SIGTERM it ends by the signal itself
+    ("hypercorn", "interpreter", "/ TERM", [ENDING]),
     ("uvicorn", "none", "/board INT INT", ["a second signal, SIGINT: Uvicorn has ended without"]),
     ("hypercorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
     ("gunicorn-limit", "clean-up-waits", "/ TERM", [f"clean-up was cut off: it was {FOR_EVER}"]),
@@ -167,7 +172,7 @@ def opened(program: Program, path: str) -> socket.socket:
         key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13"
         head += f"Upgrade: websocket\r\nConnection: Upgrade\r\n{key}\r\n"
     found.sendall(f"{head}\r\n".encode())
-    if path != "/busy":
+    if path not in ("/busy", "/report"):
         assert found.recv(4).startswith(b"HTTP")
     return found
 

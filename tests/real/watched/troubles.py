@@ -84,6 +84,17 @@ async def flushes_at_exit() -> None:
     atexit.register(flush)
 
 
+class Slow:
+    """Is deleted when the interpreter ends, and takes its time."""
+
+    def __del__(self) -> None:
+        time.sleep(60)
+
+
+async def keeps_what_ends_slowly() -> None:
+    kept.append(Slow())
+
+
 async def starts_a_task_that_dies() -> None:
     async def worker() -> None:
         await asyncio.sleep(0.2)
@@ -93,6 +104,7 @@ async def starts_a_task_that_dies() -> None:
 
 
 tasks: list[Any] = []
+kept: list[Any] = []
 
 
 async def slowly() -> None:
@@ -110,6 +122,7 @@ TROUBLES = {
     "process": (starts_a_process, nothing),
     "pool": (starts_a_pool, nothing),
     "exit-handler": (flushes_at_exit, nothing),
+    "interpreter": (keeps_what_ends_slowly, nothing),
     "task-dies": (starts_a_task_that_dies, nothing),
     "slow": (slowly, slowly),
 }
@@ -147,6 +160,11 @@ async def busy(_: Request) -> PlainTextResponse:
     return PlainTextResponse("")
 
 
+def report(_: Request) -> PlainTextResponse:
+    time.sleep(61)
+    return PlainTextResponse("")
+
+
 app = Starlette(
     lifespan=lifespan,
     routes=[
@@ -154,6 +172,7 @@ app = Starlette(
         Route("/board", board),
         Route("/mail", mail),
         Route("/busy", busy),
+        Route("/report", report),
         WebSocketRoute("/chat", chat),
     ],
 )
