@@ -79,7 +79,9 @@ def test_a_case_expects_what_a_specification_has() -> None:
     ],
 )
 def test_lines_of_a_script(line: str, wanted: Action) -> None:
-    assert cases.action(line, vocabulary().verbs) == wanted
+    action = cases.action(line, vocabulary().verbs)
+    assert action == wanted
+    assert action.event == wanted.value
 
 
 @pytest.mark.parametrize(

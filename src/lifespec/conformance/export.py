@@ -18,9 +18,7 @@ FORMAT = 3  # of the JSON; a consumer can rely on each key as long as it is the 
 def as_json(report: Report) -> str:
     """Return the report as a JSON object."""
     counts = report.counts()
-    problems = {}
-    for name, facts in report.problems.items():
-        problems[name] = [_worded(problem) for problem in facts]
+    problems = {name: [*map(_worded, facts)] for name, facts in report.problems.items()}
     rules_ = []
     for rule_id, verdict in report.verdicts().items():
         rules_.append({"id": rule_id, "verdict": verdict})
@@ -68,8 +66,8 @@ def _finding(finding: Finding) -> dict[str, Any]:
     sequence = []
     for entry in finding.entries:
         drawn = asdict(entry)
-        if isinstance(entry.detail, Fact):
-            drawn["detail"] = _worded(entry.detail)
+        detail: Any = entry.detail
+        drawn["detail"] = _worded(detail) if isinstance(detail, Fact) else detail
         sequence.append(drawn)
     return {
         "case": finding.case,

@@ -74,6 +74,11 @@ def leaving_none(*, begin: bool = False) -> Iterator[None]:
         until(lambda: not kill(marked(RUN, mark)), ENDING)
 
 
+def import_path(folder: object) -> str:
+    """Return PYTHONPATH with a folder in front; an empty entry would be the current folder."""
+    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+
+
 def until(done: Callable[[], object], limit: float) -> bool:
     """Wait until something is done, for at most `limit` seconds; return whether it is."""
     end = time.monotonic() + limit

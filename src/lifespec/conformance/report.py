@@ -419,9 +419,9 @@ class _Page:
             rows["origin"] = self.say("by-framework", framework=finding.framework)
         elif self.is_fault(finding):
             rows["hint"] = self.hint(finding)
-        rows["more"] = f"lifespec explain {finding.rule}"
-        if base():  # a copy that was built without the address of its site knows none
-            rows["more"] += f"\n{site(self.words.language)}{rules()[finding.rule].address}"
+        # a copy that was built without the address of its site knows none
+        there = f"\n{site(self.words.language)}{rules()[finding.rule].address}" if base() else ""
+        rows["more"] = f"lifespec explain {finding.rule}{there}"
         return rows
 
     def hint(self, finding: Finding) -> str:

@@ -137,9 +137,7 @@ def _deadlock_message(tasks: set[asyncio.Task[Any]], *, busy: bool) -> str:
     waits = []
     for place, count in sorted(places.items()):
         waits.append(f"{place} ({count} tasks)" if count > 1 else place)
-    if not waits:
-        waits = ["there is no task at all"]
-    return f"{what} and no timer is pending: {'; '.join(waits)}."
+    return f"{what} and no timer is pending: {'; '.join(waits) or 'there is no task at all'}."
 
 
 def _place(waiting: object) -> str:

@@ -172,9 +172,7 @@ def _described(event: object) -> tuple[str, str]:
     if not kind.endswith(".failed"):
         return kind, ""
     message = event.get("message", "")
-    if not isinstance(message, str):
-        message = reprlib.repr(message)
-    return kind, message
+    return kind, message if isinstance(message, str) else reprlib.repr(message)
 
 
 # ---- the diagram ------------------------------------------------------------------------------

@@ -135,8 +135,7 @@ class Answers:
 
     def _break(self, rule: str, observed: Fact, *, is_open: bool = False) -> Fact:
         """Note that a message broke a rule; return what was observed."""
-        if rule in validate.SPECS[self.spec].open:
-            is_open = True
+        is_open = is_open or rule in validate.SPECS[self.spec].open
         self.seen.broken.append(Broken(rule, observed, is_open))
         return observed
 

@@ -148,15 +148,14 @@ def _check(
 
 def _with_failures(report: Report, results: Mapping[str, Result]) -> Report:
     """Return a report that says what went wrong in lifespec itself: then it is no verdict."""
-    failures: list[Fact] = []
+    failures: dict[Fact, None] = {}  # each once
     for result in results.values():
-        for failure in result.seen.failures:
-            if failure not in failures:
-                failures.append(failure)
+        failures |= dict.fromkeys(result.seen.failures)
     if not failures:
         return report
-    rows_of_failures = [Row("lifespec", failure) for failure in failures[:MOST_FAILURES]]
-    return replace(report, obstacle=failures[0], rows=(*rows_of_failures, *report.rows))
+    worst, *others = failures
+    rows = [Row("lifespec", failure) for failure in [worst, *others[: MOST_FAILURES - 1]]]
+    return replace(report, obstacle=worst, rows=(*rows, *report.rows))
 
 
 def _host(job: Job) -> process.Host | process.Here:

@@ -24,7 +24,15 @@ from typing import Any, Self
 from lifespec.conformance.app.process import Host
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.finding import Unchecked
-from lifespec.conformance.processes import ENDING, HOME, kill, kill_session, marked, until
+from lifespec.conformance.processes import (
+    ENDING,
+    HOME,
+    import_path,
+    kill,
+    kill_session,
+    marked,
+    until,
+)
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.hold import KNOWN, NEW
 from lifespec.watch.parent import HIDDEN, put
@@ -103,9 +111,6 @@ class Command(Host):
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        path = str(self.folder)
-        if os.environ.get("PYTHONPATH"):  # an empty entry would be the current folder
-            path += os.pathsep + os.environ["PYTHONPATH"]
         self.output, written = os.pipe()
         try:
             process = subprocess.Popen(
@@ -114,7 +119,7 @@ class Command(Host):
                 stdout=written,
                 stderr=written,
                 start_new_session=True,
-                env={**os.environ, "PYTHONPATH": path, MARK: str(self.folder)},
+                env={**os.environ, "PYTHONPATH": import_path(self.folder), MARK: str(self.folder)},
             )
         except FileNotFoundError:
             raise Unchecked(fact("no-program", program=self.words[0])) from None

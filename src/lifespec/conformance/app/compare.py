@@ -217,9 +217,7 @@ def _of_phase(phase: str, events: Iterable[Any]) -> list[Any]:
 
 
 def _type(event: Any) -> str:
-    if isinstance(event, dict):
-        return str(event.get("type"))
-    return str(event)
+    return str(event.get("type") if isinstance(event, dict) else event)
 
 
 def _types(events: Sequence[Any]) -> list[str]:

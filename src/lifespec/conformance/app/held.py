@@ -91,10 +91,8 @@ def caller(frame: FrameType | None) -> str:
 
 def _is_python(file: str, library: str) -> bool:
     """Tell whether a file is Python's own; `library` is where those are."""
-    if file.startswith("<"):  # such as <frozen importlib._bootstrap>
-        return True
-    # site-packages, or dist-packages of Debian, are below it
-    return file.startswith(library) and "-packages" not in file
+    # such as <frozen importlib._bootstrap>; site-packages, or dist-packages of Debian, are below it
+    return file.startswith("<") or (file.startswith(library) and "-packages" not in file)
 
 
 def described(app: Any) -> str:
@@ -104,6 +102,5 @@ def described(app: Any) -> str:
         return name
     kind = type(app).__qualname__
     title = getattr(app, "title", None)
-    if isinstance(title, str) and title not in ("", kind):  # FastAPI's default is "FastAPI"
-        return f'{kind} "{title}"'
-    return kind
+    has_title = isinstance(title, str) and title not in ("", kind)  # FastAPI's default: "FastAPI"
+    return f'{kind} "{title}"' if has_title else kind

@@ -205,9 +205,7 @@ class Observation:
     def entries(self) -> tuple[Entry, ...]:
         """The message sequence, with the requests meanwhile."""
         lines = [line for line in self.log if line.side == "server"]
-        if not lines:
-            return ()
-        return entries(lines, lines[0].time)
+        return entries(lines, lines[0].time if lines else 0.0)
 
 
 class Watch(NamedTuple):

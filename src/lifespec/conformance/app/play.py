@@ -221,9 +221,8 @@ class Call(Answers):
     def _note_failed_tasks(self, kind: str) -> None:
         """Note the tasks whose exceptions were not retrieved."""
         known = [died.parts for died in self.seen.known("died")]
-        for failed in self.loop.failed_tasks(kind):
-            if failed.parts not in known:  # it was noted before shutdown
-                self.seen.facts.append(failed)
+        failed = self.loop.failed_tasks(kind)
+        self.seen.facts += [task for task in failed if task.parts not in known]
 
     async def wait_for(self, word: str) -> bool:
         """Wait for a condition; when the time is over, note what the application is doing."""

@@ -193,9 +193,7 @@ def play_on(job: Job, connection: Connection, method: str) -> None:
 
 
 def _open_files() -> set[str]:
-    if not Path("/dev/fd").is_dir():
-        return set()
-    return {*os.listdir("/dev/fd")}  # noqa: PTH208
+    return {*os.listdir("/dev/fd")} if Path("/dev/fd").is_dir() else set()  # noqa: PTH208
 
 
 def _cannot_fork(before: set[str]) -> bool:
@@ -206,9 +204,8 @@ def _cannot_fork(before: set[str]) -> bool:
     if sys.platform == "darwin" or threading.active_count() > 1:
         return True
     # faulthandler's thread was told to end; threads of C are in no list of Python's
-    if not until(lambda: _count_threads() <= 1, ENDING):
-        return True
-    return len(_open_files()) > len(before)
+    is_alone = until(lambda: _count_threads() <= 1, ENDING)
+    return not is_alone or len(_open_files()) > len(before)
 
 
 def _count_threads() -> int:
@@ -303,8 +300,7 @@ class _Process:
             answer = "exited"
             if not seen.exited:  # else its line is known
                 seen.exited = _status(code)
-            if not seen.ended:
-                seen.ended = answer
+            seen.ended = seen.ended or answer
         else:
             answer = "hung"
             frames = author.dumped(stack)

@@ -130,10 +130,9 @@ def _in_folder(name: str, package: ModuleType) -> Fact:
     if not modules:
         return fact("is-folder-bare", owner=owner)
     module = modules[0]
-    for usual in (owner.rpartition(".")[2], "main", "app"):
+    for usual in ("app", "main", owner.rpartition(".")[2]):  # the last one that is there
         if usual in modules:
             module = usual
-            break
     wanted = f"{owner}.{module}:{name}"
     return fact("is-folder", owner=owner, name=name, folder=folder.name, wanted=wanted)
 

@@ -88,8 +88,7 @@ class Target:
             seen = Observation(case, self.spec, self.timeout)
             process = Process(command, steps(case.script), case.workers)
             Player(process, seen, cancelled).play()
-            if seen.stranger:
-                stranger = True
+            stranger = stranger or seen.stranger
             if is_free(process.port):  # what the case has started has ended
                 break
         seen.stranger = stranger
@@ -198,10 +197,9 @@ def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
     slow = [case for case in chosen(slow=True) if case not in only]
     if slow:
         yield fact("slow-cases", count=len(slow))
-    if not target.takes_workers:
-        workers = [case for case in only if case.workers > 1 and target.spec in case.specs]
-        if workers:
-            yield fact("worker-cases", count=len(workers))
+    workers = [case for case in only if case.workers > 1 and target.spec in case.specs]
+    if workers and not target.takes_workers:
+        yield fact("worker-cases", count=len(workers))
     if not target.limit:
         for case in only:
             if case.limit:
@@ -252,13 +250,10 @@ class _Check:
         while rest:
             ended, _ = wait(rest, TICK, FIRST_COMPLETED)
             rest = [future for future in rest if future not in ended]
-            if ended:
-                continue
-            # the threads of the pool write into both dicts meanwhile
-            for name in [*self.begun]:
-                if name not in self.times:
-                    on_wait(name, time.monotonic() - self.begun[name])
-                    break
+            # a copy, since the threads of the pool write into it meanwhile
+            running = [name for name in [*self.begun] if name not in self.times]
+            if running and not ended:
+                on_wait(running[0], time.monotonic() - self.begun[running[0]])
 
     @property
     def met(self) -> bool:

@@ -160,10 +160,9 @@ class OfServer(Scopes):
 
     def shows(self) -> Outcome:
         wanted = self.wanted.argument
-        for step, action in enumerate(self.case.script):  # the first that has the text to be shown
-            if wanted in (action.text, action.keys.get("message")):
-                self.reached(step)
-                break
+        texts = [(action.text, action.keys.get("message")) for action in self.case.script]
+        has_text = [wanted in of_action for of_action in texts]
+        self.reached(has_text.index(True))  # the step that has the text to be shown
         return in_output(self.line_with(wanted))
 
     def hides(self) -> Outcome:
@@ -175,9 +174,8 @@ class OfServer(Scopes):
 
     def as_empty(self) -> Outcome:
         self.finished()
-        for line in self.lines("refused"):
-            if line.error == "KeyError":
-                return breaks("key-error")
+        if any(line.error == "KeyError" for line in self.lines("refused")):
+            return breaks("key-error")
         for text in without_tracebacks(self.seen.output):
             if KEY_ERROR.fullmatch(text):
                 return breaks("key-error")

@@ -200,10 +200,8 @@ class Player:
                 self.process.go()
             case "wait":
                 self.outlive(action.seconds)
-            case "stop":
-                self.signal(signal.SIGTERM)
-            case "stop-all":
-                self.signal(signal.SIGTERM, to_all=True)
+            case "stop" | "stop-all":
+                self.signal(signal.SIGTERM, to_all=action.verb == "stop-all")
             case "interrupt":
                 self.signal(signal.SIGINT)
             case "workers":

@@ -23,7 +23,7 @@ from typing import Any, Self
 
 from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.log import Line, Log
-from lifespec.conformance.processes import ENDING, kill, kill_session, marked, until
+from lifespec.conformance.processes import ENDING, import_path, kill, kill_session, marked, until
 from lifespec.conformance.server.client import Client
 from lifespec.diagnosis.fact import fact
 
@@ -75,11 +75,8 @@ class Process:
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
         (self.folder / "own").mkdir()
-        path = str(self.folder)
-        if os.environ.get("PYTHONPATH"):  # an empty entry would be the current folder
-            path += os.pathsep + os.environ["PYTHONPATH"]
         own = {
-            "PYTHONPATH": path,
+            "PYTHONPATH": import_path(self.folder),
             "PYTHONUNBUFFERED": "1",  # else what it wrote is lost when it is killed
             CASE: str(self.folder),
             "TMPDIR": str(self.folder / "temporary"),

@@ -141,9 +141,9 @@ class Scopes(Observed):
         shutdowns = self.lines("received", "lifespan.shutdown", call=kept)
         if not shutdowns:
             skip("no-shutdown")
-        for answer in self.seen.answers:
-            if answer.body and answer.body.get("state_id") == kept.state_id:
-                skip("changed-by-requests")
+        bodies = [answer.body for answer in self.seen.answers if answer.body]
+        if any(body.get("state_id") == kept.state_id for body in bodies):
+            skip("changed-by-requests")
         at_shutdown = shutdowns[0]
         same = (at_shutdown.ids, at_shutdown.state_id) == (kept.ids, kept.state_id)
         return either(same, "state-at-shutdown", state=str(at_shutdown.state))
