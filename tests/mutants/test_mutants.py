@@ -81,7 +81,7 @@ def test_each_rule_that_can_be_seen_is_expected_by_a_case() -> None:
 
 
 def test_each_case_would_be_missed() -> None:
-    """It alone expects a rule, it alone shows a mutant, or a server of a record does not pass it."""
+    """It alone expects a rule, a mutant shows in it alone, or a recorded server breaks it."""
     missed = set.union(*map(shown, ("servers", "drivers", "amgi", "pagi")), {*UNTRIED})
     for role, module in ROLES.items():
         of_rules: dict[str, set[str]] = {}
