@@ -104,6 +104,25 @@ WRONG = {  # how Chinese is not set
     "a space within Chinese": rf"[{HAN}][ ]+[{HAN}]",
     "a full-width letter or digit": "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u3000]",
 }
+# One term has one word: words that stood for it beside the word of the glossary.
+OTHER_WORDS = {
+    "退出状态": "退出码",
+    "双重可调用": "两步调用",
+    "打开的请求": "尚未结束的请求",
+    "包索引": "PyPI",
+    "带着消息": "说明原因",
+    "traceback": "回溯",
+    "第二个循环": "事件循环",
+}
+EXPLAINED = re.compile("（[^）]*）")  # an English word beside its Chinese
+NAMED = re.compile(r"生命周期(?! ?[（%\d]|协议|规范)")  # otherwise it is called lifespan
+# What a term of the glossary is called besides, in another sense or as a name of Python.
+BESIDES = {
+    "timeout": "超时",
+    "message": "信息|说明|帮助",
+    "rule": "条",
+    "test client or adapter": "测试客户端和适配器",
+}
 LATIN_ONLY = re.compile(f"“[^”{HAN}]*”")
 BLOCK = re.compile(r"\s|#+ |[-+*>] |\d+[.)] |```|:::")  # begins what is no paragraph
 
@@ -205,3 +224,41 @@ def test_a_translation_says_what_the_english_does(file: Path) -> None:
         for fault in faults(entry.id, entry.string)
     ]
     assert not found, "\n".join(["Correct these lines, then: make translate", *found])
+
+
+def terms() -> dict[str, str]:
+    """Return the Chinese of each term of the glossary."""
+    catalog = read_po(io.StringIO((FILES[0].parent / "glossary.po").read_text("utf-8")))
+    titled = re.compile("(.+)（(.+)）")
+    found = {entry.id: titled.fullmatch(str(entry.string)) for entry in catalog}
+    return {str(term): match[1] for term, match in found.items() if match and match[2] == term}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda path: path.name)
+def test_a_term_has_one_word(file: Path) -> None:
+    """The words that people search for are others."""
+    found = []
+    for entry in read_po(io.StringIO(file.read_text("utf-8"))):
+        chinese = EXPLAINED.sub("", read(str(entry.string))[1])
+        if "，" in chinese and chinese.count("，") > len(chinese) / 12:
+            continue  # keywords
+        wrong = [f"{word}: write {right}" for word, right in OTHER_WORDS.items() if word in chinese]
+        found += [f"{file.name}:{entry.lineno}: {each}: {entry.string}" for each in wrong]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("file", FILES[-2:], ids=lambda path: path.name)
+def test_the_command_uses_the_words_of_the_glossary(file: Path) -> None:
+    words = terms()
+    assert len(words) > 20
+    found = []
+    for entry in read_po(io.StringIO(file.read_text("utf-8"))):
+        english = re.sub(r"[\w-]*[.-][\w.-]*\w", "", read(str(entry.id))[1])
+        for term, chinese in words.items():
+            wanted = f"{chinese}|{term}|{BESIDES.get(term, term)}"
+            named = re.search(rf"(?<![-\w]){term}s?(?![-\w])", english, re.IGNORECASE)
+            if named and not re.search(wanted, str(entry.string), re.IGNORECASE):
+                found.append(f"{file.name}:{entry.lineno}: {term} is {chinese}: {entry.string}")
+        if NAMED.search(str(entry.string)):
+            found.append(f"{file.name}:{entry.lineno}: write lifespan: {entry.string}")
+    assert not found, "\n".join(found)
