@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import lifespec
-from lifespec.catalog import data, read_catalog, translator
+from lifespec.catalog import data, read_catalog, translator, wrapped
 from lifespec.conformance import Fact, Finding, Report, Verdict
 from lifespec.conformance.finding import Row
 from lifespec.conformance.report import render
@@ -264,6 +264,11 @@ def test_a_value_is_shown_whatever_its_repr_does() -> None:
     assert (short_repr("a"), short_repr(Odd())) == ("'a'", "<Odd, whose repr() raises ValueError>")
     assert cut("x" * 3000 + "end") == "x" * 1500 + " ... " + "x" * 497 + "end"
     assert cut("a" * 200, 8) == "aaaaaa ... aa"
+
+
+def test_a_line_ends_before_a_number_with_its_measure_word() -> None:
+    assert [*wrapped("未结束的请求：1 个", 17)] == ["未结束的请求：", "1 个"]
+    assert [*wrapped("请看源文件第 4 行。", 14)] == ["请看源文件", "第 4 行。"]
 
 
 def test_a_translation_that_waits_for_its_translator_is_not_printed() -> None:

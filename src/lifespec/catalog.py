@@ -13,8 +13,9 @@ Translate = Callable[[str], str]
 
 FOLDERS = {"en": "en", "zh": "zh-cn"}  # of the site, by language
 WIDTH = 80
-UNIT = re.compile(  # between units a line can end: words and wide characters, with their marks
-    r"[（《“(]*(?:[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
+UNIT = re.compile(  # a line can end between units: words, wide characters with their marks, and
+    r"[（《“(]*(?:第 \d+ [\u2e80-\uffee]|\d[\d.]* [\u2e80-\uffee]"  # a number with its measure
+    r"|[\u2e80-\uffee]|[^ \u2e80-\uffee]+)[、。，；：？！）》”.,;:?!)]* *| +"
 )
 _ENTRY = re.compile(r'^(#,.*\n)?msgid (".*"(?:\n".*")*)\nmsgstr (".*"(?:\n".*")*)$', re.MULTILINE)
 

@@ -13,8 +13,8 @@ A `python` or `pycon` block runs, and a `sh` block that is `{.real}`. Classes ab
     {.file-shop}                    the real blocks below find it as shop.py (shop.toml, shop.pl)
 
 An `{output}` block directly below a block contains what it prints, exactly. An `{output} zh` block
-below that contains what a `sh` block prints in a Chinese locale. A `{check}` block proves the
-statement above it, see `prelude`.
+below that contains what a `{.real}` block prints in a Chinese locale; it may stand below a text that
+is `{.not-run}`, too. A `{check}` block proves the statement above it, see `prelude`.
 """
 
 import re
@@ -175,10 +175,12 @@ def _printed(output: _Fence) -> bool:
         return False
     if not output.argument:
         return above.language == "{shown}" or _kind(above) in PRINTING
-    # in another language: below the English output of commands
+    # in another language: below English that is shown, which a test compares, or that is printed
+    if "not-run" in above.classes:
+        return above.language == "text"
     if above.argument or above.language != "{output}" or above.above is None:
         return False
-    return above.above.language == "sh" and bool(_kind(above.above))
+    return _kind(above.above) == "process"
 
 
 def _kind(fence: _Fence) -> str:
