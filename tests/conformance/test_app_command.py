@@ -134,11 +134,10 @@ AFTERWARDS = "until test -e begun; do sleep 0.1; done; echo afterwards"
 
 
 ENDS = """\
-import os, threading, time
+import multiprocessing, os, threading, time
 def ends():
-    while "PYTHONPATH" in os.environ:  # until it is the host
+    while not multiprocessing.active_children():  # until it is the host, and plays a case
         time.sleep(0.1)
-    time.sleep(1)
     os._exit(0)
 threading.Thread(target=ends).start()
 """

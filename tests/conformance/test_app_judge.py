@@ -99,7 +99,7 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
          ["x, which App was given as its lifespan, is a module: import the function from it. (y)"]),
         # and not to catch it in a task
         (saw("complete", "raised serving", error=described(ModuleNotFoundError("x"))), "change",
-         ['Install the package, or add it to the requirements.']),
+         ["Install the package, or add it to the requirements."]),
     ],
 )  # fmt: skip
 def test_a_row_says_what_was_seen(seen: Observation, label: str, sentences: list[str]) -> None:
