@@ -9,12 +9,18 @@ YES, NO, NONE = ["yes"], ["no"], ["none"]
 
 def yes_or_no(observed: object) -> Answer:
     """Return the answer for a truth value; None was not observed."""
-    return NONE if observed is None else YES if observed else NO
+    if observed is None:
+        return NONE
+    return YES if observed else NO
 
 
 def count(places: Sequence[int]) -> Answer:
     """Say how often something happened."""
-    return ["times", str(len(places))] if places[1:] else ["once"] if places else ["never"]
+    if not places:
+        return ["never"]
+    if len(places) == 1:
+        return ["once"]
+    return ["times", str(len(places))]
 
 
 def value(run: "Happened", kind: str, says: str) -> Answer:
@@ -34,30 +40,42 @@ class Happened:
     """Happenings: lists that begin with their kind."""
 
     def __init__(self, happenings: Iterable[Sequence[Any]]) -> None:
-        self.all = [[*each] for each in happenings]
+        self.all = [list(happening) for happening in happenings]
 
     def where(self, *start: str) -> list[int]:
         """Return the places of the happenings that begin so."""
-        return [n for n, each in enumerate(self.all) if each[: len(start)] == [*start]]
+        places = []
+        for place, happening in enumerate(self.all):
+            if happening[: len(start)] == list(start):
+                places.append(place)
+        return places
+
+    def _place(self, *start: str) -> int:
+        """Return the first of these places, or the end."""
+        for place in self.where(*start):
+            return place
+        return len(self.all)
 
     def has(self, *start: str) -> bool:
         return bool(self.where(*start))
 
     def first(self, *start: str) -> list[Any]:
         """Return the first happening that begins so; [] if there is none."""
-        return next((self.all[place] for place in self.where(*start)), [])
+        for place in self.where(*start):
+            return self.all[place]
+        return []
 
     def names(self, kind: str) -> list[str]:
         """Return what follows a kind, each time."""
-        return [each[1] for each in self.all if each[0] == kind]
+        return [self.all[place][1] for place in self.where(kind)]
 
     def before(self, *start: str) -> "Happened":
         """Return what happened before the first happening that begins so; all without one."""
-        return Happened(self.all[: next(iter(self.where(*start)), len(self.all))])
+        return Happened(self.all[: self._place(*start)])
 
     def since(self, *start: str) -> "Happened":
         """Return what happened since then, with it; nothing without one."""
-        return Happened(self.all[next(iter(self.where(*start)), len(self.all)) :])
+        return Happened(self.all[self._place(*start) :])
 
 
 def answered(
@@ -67,11 +85,13 @@ def answered(
 
     A group has for each column the question, the name of a function, and arguments.
     """
-    return {
-        group: {
-            column: functions[name](runs[question], *more) if question in runs else NONE
-            for column, (question, name, *more) in columns.items()
-        }
-        for group, columns in groups.items()
-        if next(iter(columns.values()))[0] in runs
-    }
+    by_group = {}
+    for group, columns in groups.items():
+        first_question = next(iter(columns.values()))[0]
+        if first_question not in runs:
+            continue
+        by_group[group] = dict.fromkeys(columns, NONE)
+        for column, (question, name, *more) in columns.items():
+            if question in runs:
+                by_group[group][column] = functions[name](runs[question], *more)
+    return by_group

@@ -20,8 +20,10 @@ NEAR = 1.0  # seconds by which two runs differ that end at the same limit
 
 def raised(run: Happened) -> str:
     """Return the class of the exception that surfaced, "" if there was none."""
-    found = run.first("request raises") or run.first("raises")
-    return str(found[1]) if found else ""
+    for kind in ("request raises", "raises"):
+        for error in run.names(kind):
+            return str(error)
+    return ""
 
 
 def statuses(run: Happened) -> str:
@@ -31,9 +33,10 @@ def statuses(run: Happened) -> str:
 
 def ended_alone(run: Happened) -> bool:
     """Tell whether a server ended without a signal."""
-    client = run.has("opened") or run.has("closes") or raised(run)
-    signalled = run.has("SIGTERM") or run.has("SIGINT")
-    return run.has("exit") and not client and not signalled
+    if not run.has("exit") or raised(run):
+        return False
+    # a client has opened and closes; a server was signalled
+    return not any(map(run.has, ("opened", "closes", "SIGTERM", "SIGINT")))
 
 
 def waited(run: Happened) -> int:
@@ -71,8 +74,12 @@ def message_shown(run: Happened) -> Answer:
     """Say whether the text of a failure is in an exception or in a line of the host."""
     if not run.has(*SHUTDOWN) and run.has(*COMPLETE):
         return NONE  # there was no shutdown that could fail
-    texts = [str(each[-1]) for each in run.all if each[0] in ("prints", "raises", "request raises")]
-    return yes_or_no(any(fault in text for text in texts for fault in FAULTS))
+    for kind, *about in run.all:
+        if kind in ("prints", "raises", "request raises"):
+            text = str([kind, *about][-1])
+            if any(fault in text for fault in FAULTS):
+                return YES
+    return NO
 
 
 def outcome(run: Happened) -> Answer:
@@ -85,13 +92,18 @@ def outcome(run: Happened) -> Answer:
         return ["serves"] if run.has("exit") else ["serves, then does not end"]
     if not run.has("exit"):
         return ["does not go on"]
-    return ["ends", statuses(run)] if ended_alone(run) else ["serves nothing"]
+    if ended_alone(run):
+        return ["ends", statuses(run)]
+    return ["serves nothing"]
 
 
 def outcome_of_both(run: Happened, other: Happened | None) -> Answer:
     """Say what becomes of a host whose application raises NotImplementedError, or ValueError."""
-    found = outcome(run), outcome(other or run)
-    return found[0] if found[0] == found[1] else ["with ValueError", *found]
+    with_not_implemented = outcome(run)
+    with_value_error = outcome(other or run)
+    if with_not_implemented == with_value_error:
+        return with_not_implemented
+    return ["with ValueError", with_not_implemented, with_value_error]
 
 
 def second_signal(run: Happened, single: Happened | None) -> Answer:
@@ -99,11 +111,14 @@ def second_signal(run: Happened, single: Happened | None) -> Answer:
 
     It does nothing if the host ends when it ends after a single one: at a limit of its own.
     """
-    if not run.has(*SHUTDOWN) or len(run.where("SIGTERM") + run.where("SIGINT")) < len("ab"):
+    signals = run.where("SIGTERM") + run.where("SIGINT")
+    if not run.has(*SHUTDOWN) or len(signals) < len("ab"):
         return NONE
-    ends = [each and each.first(SIGNALLED)[1:] for each in (run, single)]
-    if ends[0] and ends[1] and abs(ends[0][0] - ends[1][0]) < NEAR:
-        return ["no effect"]
+    if single:
+        for seconds in run.names(SIGNALLED):
+            for seconds_after_one in single.names(SIGNALLED):
+                if abs(float(seconds) - float(seconds_after_one)) < NEAR:
+                    return ["no effect"]
     return stopped(run)
 
 
@@ -111,7 +126,9 @@ def stopped(run: Happened) -> Answer:
     """Say what becomes of a host whose shutdown fails or hangs."""
     if not run.has(*SHUTDOWN):
         return NONE
-    return ["ends", statuses(run)] if run.has("exit") else ["does not end"]
+    if not run.has("exit"):
+        return ["does not end"]
+    return ["ends", statuses(run)]
 
 
 def ending(run: Happened) -> Answer:
@@ -119,14 +136,18 @@ def ending(run: Happened) -> Answer:
     if run.has(*SHUTDOWN) and raised(run):
         return ["raises", raised(run)]
     answer = stopped(run)
-    return ["ends, no status"] if answer[0] == "ends" and not run.has("SIGTERM") else answer
+    if answer[0] == "ends" and not run.has("SIGTERM"):
+        return ["ends, no status"]
+    return answer
 
 
 def startup_limit(run: Happened) -> Answer:
     """Say how long a host waits for an answer to startup, and what it does then."""
     if run.has("request"):
         return ["serves"]
-    return limit(run) if raised(run) or ended_alone(run) else no_limit(run)
+    if raised(run) or ended_alone(run):
+        return limit(run)
+    return no_limit(run)
 
 
 def shutdown_limit(run: Happened) -> Answer:
@@ -163,7 +184,7 @@ def request_state(run: Happened) -> Answer:
 
 def copied(run: Happened) -> Answer:
     """Say whether each request has a dict of its own, if it sees what startup wrote."""
-    requests = [each for each in run.all if each[0] == "request"]
+    requests = [run.all[place] for place in run.where("request")]
     if requests[0][1] != "the pool":
         return NONE
     return yes_or_no("the same dict" not in requests[0] and NOTE not in requests[-1])
@@ -176,56 +197,69 @@ def copied_again(run: Happened) -> Answer:
 
 def at_shutdown(run: Happened) -> Answer:
     """Say what the state has at shutdown, if startup could write into it."""
-    found = run.first("state at shutdown")
-    if not found:
+    state = run.first("state at shutdown")
+    if not state:
         return NONE
-    if found[1] != "the pool":
+    if state[1] != "the pool":
         return NO
-    return ["yes, and a request's"] if NOTE in found else YES
+    return ["yes, and a request's"] if NOTE in state else YES
 
 
 def has(run: Happened, *start: str) -> Answer:
     return yes_or_no(run.has(*start))
 
 
-def merged(found: Sequence[Answer]) -> Answer:
+def merged(of_runs: Sequence[Answer]) -> Answer:
     """Return what several runs answered as one: equal answers once, statuses as a list."""
-    by_text = {json.dumps(each): each for each in found if each != NONE}
+    by_text = {json.dumps(answer): answer for answer in of_runs if answer != NONE}
     distinct = [by_text[text] for text in sorted(by_text)]
-    if len(distinct) < len("ab"):
-        return distinct[0] if distinct else NONE
+    if not distinct:
+        return NONE
+    first = distinct[0]
+    if len(distinct) == 1:
+        return first
     if distinct == [NO, YES]:
         return ["not each time"]
-    if len({(*each[:-1], len(each)) for each in distinct}) == 1 and distinct[0][1:]:
-        return [*distinct[0][:-1], [each[-1] for each in distinct]]
+    if len(first) > 1:  # a kind with a status, or the like
+        for answer in distinct:
+            if answer[:-1] != first[:-1]:
+                return ["or", *distinct]
+        return [*first[:-1], [answer[-1] for answer in distinct]]
     return ["or", *distinct]
 
 
 def split(happened: Sequence[Sequence[Any]]) -> list[Happened]:
     """Return the runs of a question."""
     runs: list[list[Sequence[Any]]] = [[]]
-    for each in happened:
-        if [*each] == [OTHER]:
+    for happening in happened:
+        if list(happening) == [OTHER]:
             runs.append([])
         else:
-            runs[-1].append(each)
-    return [Happened(each) for each in runs]
+            runs[-1].append(happening)
+    return [Happened(run) for run in runs]
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers by group and column; a host that sends no lifespan has another."""
-    runs = {question: split(each) for question, each in happened.items()}
+    runs = {question: split(happenings) for question, happenings in happened.items()}
     groups = ROWS["answers" if runs["usual"][0].has("lifespan") else "without-lifespan"]
 
     def each_time(function: Callable[..., Answer]) -> Callable[..., Answer]:
         """Return what asks each run; an argument that is a question becomes its first run."""
 
         def ask(of: Sequence[Happened], *more: str) -> Answer:
-            others = [runs.get(each, [None])[0] if each in QUESTIONS else each for each in more]
-            return merged([function(run, *others) for run in of])
+            arguments: list[Happened | str | None] = []
+            for argument in more:
+                if argument in QUESTIONS:
+                    arguments.append(runs.get(argument, [None])[0])
+                else:
+                    arguments.append(argument)
+            return merged([function(run, *arguments) for run in of])
 
         return ask
 
-    functions = (SHARED | globals()).items()
-    asking = {name: each_time(each) for name, each in functions if callable(each)}
+    asking = {}
+    for name, function in (SHARED | globals()).items():
+        if callable(function):
+            asking[name] = each_time(function)
     return answered(groups, asking, runs)
