@@ -19,14 +19,18 @@ def served(run: Happened) -> Happened:
 
 def raises(run: Happened) -> Answer:
     """Name the exception that left the call; [] if there was none."""
-    return ["raises", *served(run).first("raised")[1:2]] if served(run).has("raised") else []
+    for error in served(run).names("raised"):
+        return ["raises", error]
+    return []
 
 
 def reply(run: Happened, event: str) -> Answer:
     """Say how an event was answered: what was sent, or raised instead."""
-    for each in served(run).all:
-        if each[0] == "sent" and str(each[1]).startswith(f"lifespan.{event}."):
-            return ["complete"] if each[1].endswith("complete") else failed(each[2:])
+    for kind, *about in served(run).all:
+        if kind == "sent" and str(about[0]).startswith(f"lifespan.{event}."):
+            if about[0].endswith("complete"):
+                return ["complete"]
+            return failed(about[1:])
     return raises(run) or ["no answer"]
 
 
@@ -38,29 +42,39 @@ def failed(message: Sequence[str]) -> Answer:
         return ["failed, empty message"]
     if message[0].startswith("Traceback"):
         return ["failed, traceback"]
-    return ["failed, text"] if FAULT in message[0] else ["failed", message[0]]
+    if FAULT in message[0]:
+        return ["failed, text"]
+    return ["failed", message[0]]
 
 
 def end(run: Happened) -> Answer:
     """Say how the call ended."""
-    return raises(run) or (["returns"] if served(run).has("returned") else ["waits"])
+    error = raises(run)
+    if error:
+        return error
+    return ["returns"] if served(run).has("returned") else ["waits"]
 
 
 def closed(run: Happened, *resources: str) -> Answer:
     """Say which of the resources were closed in time, or when the event loop closed."""
-    late = run.since("loop closes")
-    done = [each for each in resources if served(run).has("disconnect", each)]
-    if len(done) == len(resources):
+    in_time = [resource for resource in resources if served(run).has("disconnect", resource)]
+    if len(in_time) == len(resources):
         return YES
-    if done:
-        return ["only", done[0]]
-    return ["loop"] if any(late.has("disconnect", each) for each in resources) else NO
+    if in_time:
+        return ["only", in_time[0]]
+    late = run.since("loop closes")
+    for resource in resources:
+        if late.has("disconnect", resource):
+            return ["loop"]
+    return NO
 
 
 def closed_opened(run: Happened) -> Answer:
     """Say whether the database was closed, which was open when the cache failed."""
-    others = [each for each in served(run).names("disconnect") if each != "database"]
-    return ["yes, all"] if others else closed(run, "database")
+    for resource in served(run).names("disconnect"):
+        if resource != "database":
+            return ["yes, all"]
+    return closed(run, "database")
 
 
 def closed_by_framework(run: Happened) -> Answer:
@@ -71,15 +85,20 @@ def closed_by_framework(run: Happened) -> Answer:
 
 def names(run: Happened, kind: str) -> Answer:
     """Name the resources that were opened, or closed."""
-    found = served(run).names(kind)
-    return ["names", *found] if found else NONE
+    resources = served(run).names(kind)
+    if not resources:
+        return NONE
+    return ["names", *resources]
 
 
 def order(run: Happened) -> Answer:
     """Say in which order the resources were closed."""
-    found = names(run, "disconnect")
-    known = {("names", *OPENED): ["as opened"], ("names", *reversed(OPENED)): ["reversed"]}
-    return known.get(tuple(found), found)
+    resources = served(run).names("disconnect")
+    if resources == OPENED:
+        return ["as opened"]
+    if resources == OPENED[::-1]:
+        return ["reversed"]
+    return names(run, "disconnect")
 
 
 def awaited(run: Happened) -> Answer:
@@ -94,20 +113,28 @@ def noted(run: Happened, kind: str, expected: object) -> Answer:
 
 def again(run: Happened) -> Answer:
     """Say what came of the second startup."""
-    sent = [each for each in run.all if each[0] == "sent" and ".startup." in each[1]]
-    return failed(sent[1][2:]) if sent[1][1].endswith("failed") else YES
+    answers = []
+    for kind, *about in run.all:
+        if kind == "sent" and ".startup." in about[0]:
+            answers.append(about)
+    event, *message = answers[1]
+    if event.endswith("failed"):
+        return failed(message)
+    return YES
 
 
 def without_state(run: Happened) -> Answer:
     """Say how startup was answered, and whether the hooks ran."""
     answer = reply(run, "startup")
-    return answer if run.has("connect") or answer != ["complete"] else ["complete, no hook"]
+    if answer == ["complete"] and not run.has("connect"):
+        return ["complete, no hook"]
+    return answer
 
 
 def request(run: Happened) -> Answer:
     """Say what a request got."""
-    if raised := run.first("request raised"):
-        return ["raises", raised[1]]
+    for error in run.names("request raised"):
+        return ["raises", error]
     return ["status", str(run.first("request")[1])]
 
 
@@ -119,10 +146,14 @@ def unexpected(run: Happened, number: int) -> Answer:
     then = served(Happened(run.all[places[number] + 1 : places[number + 1]]))
     if then.has("connect"):
         return ["starts"]
-    kind, *about = then.all[0] if then.all else ["nothing"]
+    if not then.all:
+        return ["ignores it"]
+    kind, *about = then.all[0]
     if kind == "sent":
         return ["sends", about[0].removeprefix("lifespan.")]
-    return {"nothing": ["ignores it"], "disconnect": ["cleans up"]}.get(kind) or end(run)
+    if kind == "disconnect":
+        return ["cleans up"]
+    return end(run)
 
 
 def sees_state(run: Happened) -> Answer:
@@ -135,7 +166,9 @@ def sees_state(run: Happened) -> Answer:
 def sent_when_cancelled(run: Happened) -> Answer:
     """Say what was sent after the server had cancelled the call."""
     sent = run.since("cancelled").first("sent")
-    return failed(sent[2:]) if sent else NONE
+    if not sent:
+        return NONE
+    return failed(sent[2:])
 
 
 def reply_when_cancelled(run: Happened) -> Answer:
@@ -152,7 +185,9 @@ def after_task_raised(run: Happened) -> Answer:
         return ["nothing happens"]
     if lived.has("sent", "lifespan.shutdown.failed"):
         return reply(run, "shutdown")
-    return ["ends cancelled"] if lived.has("ends cancelled") else end(run)
+    if lived.has("ends cancelled"):
+        return ["ends cancelled"]
+    return end(run)
 
 
 def has(run: Happened, *happening: str) -> Answer:
@@ -166,23 +201,24 @@ def times(run: Happened, kind: str) -> Answer:
 
 def outcome(run: Happened) -> Answer:
     """Say whether the server whose application could not open the cache answers requests."""
-    if found := run.first("request"):
-        return ["answers requests", str(found[1])]
+    for status in run.names("request"):
+        return ["answers requests", str(status)]
     return ["exits", str(run.first("exit status")[1])]
 
 
 def exception_logged(run: Happened) -> Answer:
-    return yes_or_no(any(each[0] == "logs" and FAULT in each[1] for each in run.all))
+    return yes_or_no(any(FAULT in line for line in run.names("logs")))
 
 
 def scope(run: Happened) -> Answer:
     """Say how a scope of another type was answered."""
-    sent = served(run).first("sent")
-    return ["sends", sent[1]] if sent else end(run)
+    for event in served(run).names("sent"):
+        return ["sends", event]
+    return end(run)
 
 
 def answers(happened: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, dict[str, Answer]]:
     """Return the answers by group and column; an application that has no hooks has others."""
-    runs = {question: Happened(each) for question, each in happened.items()}
+    runs = {question: Happened(happenings) for question, happenings in happened.items()}
     groups = ROWS["answers" if runs["usual"].has("connect") else "without-hooks"]
     return answered(groups, SHARED | globals(), runs)
