@@ -18,7 +18,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "problems"
 NAMES = [name for name in PROBLEMS if pages.page(name)]
 WAITING = {  # names whose page is not written yet
-    "second-start",
     "process-left",
     "left-open",
     "task-left",
@@ -54,9 +53,6 @@ WAITING = {  # names whose page is not written yet
     "waits-for-thread",
     "waits-at-startup",
     "waits-at-shutdown",
-    "open-requests",
-    "signal-lost",
-    "shutdown-skipped",
 }
 ADVISED_FOR = {  # advice whose problem is named by what was found
     "advise-close", "advise-died", "advise-handler-ignored", "advise-register-sooner",
