@@ -102,7 +102,7 @@ def _tested(folder: str, module: str, name: str, limit: float) -> str:
         process.start()
         theirs.close()
         try:
-            if ours.poll(2 * limit + 3):
+            if ours.poll(2 * limit + 30):
                 said = str(ours.recv())
                 process.join(1)
                 return said

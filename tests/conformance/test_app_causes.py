@@ -86,7 +86,7 @@ def cause(report: Report) -> str:
 
 def limit(name: str) -> float:
     """Return the seconds for an answer: many for one that comes, on a machine that may be busy."""
-    if name == "set-from-thread":  # it is looked at twice before the loop is woken, at the limit
+    if name in ("advise-again", "set-from-thread"):  # it is looked at several times before that
         return LIMIT * 3
     page = problems.PROGRAMS.get(name)
     if page and page.hangs:

@@ -37,6 +37,7 @@ from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 ENDING = 1.0  # seconds that a process has to end once all is seen
+STAYS = 4.0  # the same if its application has left something: then it may be said that it stays
 POLL = 0.05
 TICK = 1.0
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
@@ -276,7 +277,7 @@ class _Process:
                 self.seen = self.pipe.recv()
                 self.seconds = time.monotonic() - self.began
                 if self.seen.complete:
-                    ending = ENDING if self.seen.leftovers else SPARE
+                    ending = STAYS if self.seen.leftovers else SPARE
                     self.deadline = min(self.deadline, time.monotonic() + ending)
         return over or time.monotonic() > self.deadline
 
