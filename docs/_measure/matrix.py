@@ -40,8 +40,10 @@ class ClientJudge(OfServer):
     @property
     def raised(self) -> str:
         """The exception that left it, or ""."""
-        last = next(reversed([*without_tracebacks(self.seen.output)]), "an exception")
-        return short(last) if self.seen.status == RAISED else ""
+        if self.seen.status != RAISED:
+            return ""
+        lines = [*without_tracebacks(self.seen.output)]
+        return short(lines[-1] if lines else "an exception")
 
     @property
     def way(self) -> Fact:
@@ -57,10 +59,10 @@ class ClientJudge(OfServer):
 
     def served(self) -> Outcome:
         """Return whether it was served."""
-        found = super().served()
-        if found.how == "broken" and self.raised:
+        outcome = super().served()
+        if outcome.how == "broken" and self.raised:
             return Outcome("unspecified", fact("to-caller", text=self.raised))
-        return found
+        return outcome
 
     def sent(self, line: Line) -> Fact:
         """Return what became of an event."""
@@ -70,8 +72,10 @@ class ClientJudge(OfServer):
 
     def refused(self) -> Outcome:
         """Return whether an event was refused."""
-        found = super().refused()
-        return found._replace(how="unspecified") if found.how == "broken" and self.raised else found
+        outcome = super().refused()
+        if outcome.how == "broken" and self.raised:
+            return outcome._replace(how="unspecified")
+        return outcome
 
     def exit_status(self) -> NoReturn:
         """Raise NotJudged: it has none of its own."""
@@ -94,8 +98,9 @@ class Client(Target):
 
     def not_applicable(self, name: str) -> Fact | None:
         """Return why a case or a rule does not apply to it; None if it does."""
-        reason = self.reasons.get(name)
-        return fact(reason) if reason else super().not_applicable(name)
+        if name in self.reasons:
+            return fact(self.reasons[name])
+        return super().not_applicable(name)
 
 
 class Subject(NamedTuple):
@@ -109,9 +114,11 @@ class Subject(NamedTuple):
     def words(self, environment: Path, **places: object) -> list[str]:
         """Return the command with the program of an environment, and what stands in its places."""
         program, *rest = self.command.split()
-        rest = [str(ROOT / word) if word.endswith(".py") else word for word in rest]
-        rest = [word.format(**places) for word in rest] if places else rest
-        return [str(environment / "bin" / program), *rest]
+        words = [str(environment / "bin" / program)]
+        for word in rest:
+            path = str(ROOT / word) if word.endswith(".py") else word
+            words.append(path.format(**places) if places else path)
+        return words
 
     def conditions(self, environment: Path) -> dict[str, str]:
         """Return which event loop and which parser of HTTP it uses."""
@@ -123,12 +130,10 @@ class Subject(NamedTuple):
         command = tuple(self.words(environment))
         if not client:
             return Target(command, SPEC, limit=self.limit)
-        why = {
-            name: each["why"]
-            for each in ROWS["reasons"]
-            for name in each["applies_not"]
-            if each.get("to", client) == client
-        }
+        why = {}
+        for reason in ROWS["reasons"]:
+            if reason.get("to", client) == client:
+                why |= dict.fromkeys(reason["applies_not"], reason["why"])
         return Client(command, SPEC, name=client, reasons=why)
 
 
@@ -140,48 +145,56 @@ RECORDS = {
 
 def findings(report: Report) -> list[Row]:
     """Return what was found, as facts: pages have the sentences."""
-    unspecified = {case.name: case.leaves_open for case in cases.load()}
-    return [
-        {
-            "case": each.case,
-            "rule": each.rule,
-            "verdict": str(each.verdict),
-            "unspecified": unspecified[each.case](each.rule, report.spec),
-            "observed": data(each.observed),
+    by_name = {case.name: case for case in cases.load()}
+    rows = []
+    for finding in report.findings:
+        row = {
+            "case": finding.case,
+            "rule": finding.rule,
+            "verdict": str(finding.verdict),
+            "unspecified": by_name[finding.case].leaves_open(finding.rule, report.spec),
+            "observed": data(finding.observed),
         }
-        for each in report.findings
-    ]
+        rows.append(row)
+    return rows
 
 
 def verdicts(found: Iterable[Row], *keys: str) -> dict[tuple[str, ...], list[Verdict]]:
     """Return the verdicts by what the findings have for the keys."""
-    rows: dict[tuple[str, ...], list[Verdict]] = {}
-    for each in found:
-        rows.setdefault(tuple(each[key] for key in keys), []).append(Verdict(each["verdict"]))
-    return rows
+    by_keys: dict[tuple[str, ...], list[Verdict]] = {}
+    for finding in found:
+        of = tuple(finding[key] for key in keys)
+        by_keys.setdefault(of, []).append(Verdict(finding["verdict"]))
+    return by_keys
 
 
 def varying(found: Sequence[Row], again: Sequence[Row]) -> list[Row]:
     """Note in each finding which verdict a second run had instead, if it had another one."""
-    first, second = (verdicts(each, "case", "rule") for each in (found, again))
+    first = verdicts(found, "case", "rule")
+    second = verdicts(again, "case", "rule")
     rows = []
-    for each in found:
-        key = each["case"], each["rule"]
-        others = {*map(str, second.get(key, ()))} - {*map(str, first[key])}
-        rows.append(each | ({"varies": sorted(others)} if others else {}))
+    for finding in found:
+        key = (finding["case"], finding["rule"])
+        others = {*second.get(key, ())} - {*first[key]}
+        row = {**finding}
+        if others:
+            row["varies"] = sorted(map(str, others))
+        rows.append(row)
     return rows
 
 
 def answers(found: Sequence[Row]) -> Row:
     """Say for each rule, and for each unspecified case, which verdicts count; count the rules."""
-    counted = [Verdict.of(each) for each in verdicts(found, "rule").values()]
-    rules = verdicts([each for each in found if not each["unspecified"]], "rule")
-    unspecified = verdicts([each for each in found if each["unspecified"]], "case")
-    return {
-        "counts": {str(verdict): counted.count(verdict) for verdict in Verdict},
-        "rules": {name: decisive(each) for (name,), each in rules.items()},
-        "cases": {name: decisive(each) for (name,), each in unspecified.items()},
-    }
+    counted = [Verdict.of(of_rule) for of_rule in verdicts(found, "rule").values()]
+    specified = [finding for finding in found if not finding["unspecified"]]
+    unspecified = [finding for finding in found if finding["unspecified"]]
+    rules, unspecified_cases = {}, {}
+    for (rule_id,), of_rule in verdicts(specified, "rule").items():
+        rules[rule_id] = decisive(of_rule)
+    for (case,), of_case in verdicts(unspecified, "case").items():
+        unspecified_cases[case] = decisive(of_case)
+    counts = {str(verdict): counted.count(verdict) for verdict in Verdict}
+    return {"counts": counts, "rules": rules, "cases": unspecified_cases}
 
 
 def decisive(verdicts: Sequence[Verdict]) -> list[str]:
@@ -197,15 +210,17 @@ def exits(reports: Sequence[Report]) -> dict[str, list[list[Any]]]:
 
     A process that did not end is "running"; a case that was skipped has nothing.
     """
-    found: dict[str, list[list[Any]]] = {}
-    for each in (each for report in reports for each in report.findings):
-        if ROWS["exits"].get(each.case) == each.rule:
-            seen = found.setdefault(each.case, [])
-            by = "itself" if each.rule == "startup-failed-exits" else "signal"
-            ends = [*ended(each.observed, by)] or [["running", ""]]
-            if each.verdict != Verdict.SKIP and ends[0] not in seen:
+    by_case: dict[str, list[list[Any]]] = {}
+    for report in reports:
+        for finding in report.findings:
+            if ROWS["exits"].get(finding.case) != finding.rule:
+                continue
+            seen = by_case.setdefault(finding.case, [])
+            by = "itself" if finding.rule == "startup-failed-exits" else "signal"
+            ends = [*ended(finding.observed, by), ["running", ""]]
+            if finding.verdict != Verdict.SKIP and ends[0] not in seen:
                 seen.append(ends[0])
-    return {case: sorted(seen, key=str) for case, seen in found.items()}
+    return {case: sorted(seen, key=str) for case, seen in by_case.items()}
 
 
 def ended(observed: Fact, by: str) -> Iterator[list[Any]]:
@@ -229,7 +244,7 @@ def row(record: str, environment: Path, name: str) -> Row:
     target = subject.target(environment, name if record == "drivers" else "")
     report = check(target, server_check.chosen(slow=True))
     found = findings(report)
-    faults = {each["case"] for each in found if each["verdict"] not in ("pass", "skip")}
+    faults = {finding["case"] for finding in found if finding["verdict"] not in ("pass", "skip")}
     if faults:
         again = check(target, server_check.chosen(sorted(faults)))
         found = varying(found, findings(again))
@@ -253,10 +268,14 @@ def main(matrix: str, *names: str) -> int:
     wanted = select(names, [name for subjects in RECORDS.values() for name in subjects])
     failed = 0
     for record, subjects in RECORDS.items():
-        needs = {name: Needs(each.environment, each.packages) for name, each in subjects.items()}
+        needs = {}
+        for name, subject in subjects.items():
+            needs[name] = Needs(subject.environment, subject.packages)
         chosen = [name for name in subjects if name in wanted]
         if chosen:
-            arguments = [f"{matrix}/{record}.json", *(chosen if names else [])]
+            arguments = [f"{matrix}/{record}.json"]
+            if names:  # else all are measured, and rows that are gone are dropped
+                arguments += chosen
             failed |= measure(arguments, needs, partial(row, record), spec=SPEC)
     return failed
 

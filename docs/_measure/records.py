@@ -37,7 +37,7 @@ def table(name: str) -> dict[str, Any]:
 
 def connection(kind: str, path: str) -> dict[str, Any]:
     """Return the scope of a request, or of a WebSocket."""
-    return {
+    scope = {
         "type": kind,
         "asgi": {"version": "3.0", "spec_version": "2.3"},
         "http_version": "1.1",
@@ -49,8 +49,12 @@ def connection(kind: str, path: str) -> dict[str, Any]:
         "headers": [(b"host", b"127.0.0.1:8000"), (b"accept", b"*/*")],
         "client": ("127.0.0.1", 50000),
         "server": ("127.0.0.1", 8000),
-        **({"subprotocols": []} if kind == "websocket" else {"method": "GET"}),
     }
+    if kind == "websocket":
+        scope["subprotocols"] = []
+    else:
+        scope["method"] = "GET"
+    return scope
 
 
 def data(fact: Any) -> Any:
@@ -79,11 +83,10 @@ def measure(
     in_foreground()
     file, *names = arguments
     failed = []
-    wanted = [
-        (name, python)
-        for name in select(names, needs)
-        for python in (pythons() if on_newest(name) else pythons()[:1])
-    ]
+    wanted = []
+    for name in select(names, needs):
+        for python in pythons() if on_newest(name) else pythons()[:1]:
+            wanted.append((name, python))
 
     def made(name: str, python: Python) -> Row:
         place = environment(needs[name], python, alone=bool(names))
@@ -158,20 +161,20 @@ def keep(
 
     kept: dict[tuple[str, str], Row] = {}
     if path.exists():
-        kept = {key(each): each for each in json.loads(path.read_text("utf-8"))["subjects"]}
-    measured = {each.version for each in pythons()}
+        kept = {key(row): row for row in json.loads(path.read_text("utf-8"))["subjects"]}
+    measured = {python.version for python in pythons()}
     for row in rows:
         kept[key(row)] = row
         if on_newest(row["name"]) and len(measured) > 1:
-            others = [each for each in kept if each[0] == row["name"] and each[1] not in measured]
-            for other in others:
-                del kept[other]
+            for name, python in [*kept]:
+                if name == row["name"] and python not in measured:
+                    del kept[name, python]
         path.write_text(written({**about, "subjects": in_order(kept.values(), order)}), "utf-8")
 
 
 def in_order(rows: Iterable[Row], order: Sequence[str]) -> list[Row]:
     """Return the rows in this order, those of one name by their Python; without others."""
-    known = [each for each in rows if each["name"] in order]
+    known = [row for row in rows if row["name"] in order]
 
     def place(row: Row) -> tuple[int, int]:
         return order.index(row["name"]), int(minor(row).rpartition(".")[2])
@@ -185,8 +188,7 @@ def merged(path: str) -> None:
     if not subprocess.check_output(conflicting, timeout=60):
         print(f"{path}: nothing to merge, git has no conflict in it")
         return
-    show = (("git", "show", f":{stage}:{path}") for stage in (2, 3))
-    record, theirs = (json.loads(subprocess.check_output(each, timeout=60)) for each in show)
+    record, theirs = _stage(2, path), _stage(3, path)
     rows = {(row["name"], minor(row)): row for row in record["subjects"]}
     for row in theirs["subjects"]:
         key = row["name"], minor(row)
@@ -195,9 +197,16 @@ def merged(path: str) -> None:
     Path(path).write_text(written(record | {"subjects": [*rows.values()]}), "utf-8")
 
 
+def _stage(number: int, path: str) -> Row:
+    """Return one of the sides of a conflict: 2 is ours, 3 theirs."""
+    show = "git", "show", f":{number}:{path}"
+    record: Row = json.loads(subprocess.check_output(show, timeout=60))
+    return record
+
+
 def written(record: Row) -> str:
     """Return a record as JSON, as old as its oldest row; each change is a line of its own."""
-    oldest = min(record["subjects"], key=lambda each: str(each["date"]))
+    oldest = min(record["subjects"], key=lambda row: str(row["date"]))
     measured = {key: oldest[key] for key in ("date", "python", "system")}
     head = json.dumps(measured | record | measured | {"subjects": 0}, indent=1, ensure_ascii=False)
     rows = ",\n".join(map(_row, record["subjects"]))
@@ -214,10 +223,12 @@ def _part(value: Any) -> str:
     whole = json.dumps(value, ensure_ascii=False)
     if len(whole) <= WIDTH or not isinstance(value, list | dict):
         return whole
-    items = [json.dumps(each, ensure_ascii=False) for each in value]
-    if isinstance(value, dict):
-        values = (json.dumps(each, ensure_ascii=False) for each in value.values())
-        items = [f"{name}: {each}" for name, each in zip(items, values, strict=True)]
+    items = []
+    for item in value:  # of a mapping its keys
+        text = json.dumps(item, ensure_ascii=False)
+        if isinstance(value, dict):
+            text = f"{text}: {json.dumps(value[item], ensure_ascii=False)}"
+        items.append(text)
     lines = ",\n".join(f"    {item}" for item in items)
     return f"{whole[0]}\n{lines}\n   {whole[-1]}"
 
