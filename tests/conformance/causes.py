@@ -230,6 +230,53 @@ def app(scope, receive, send):
 """)
 # What the check sees alone.  Of one without a sentence nothing is told: it has no fault.
 PROGRAMS = programs("""
+## one of two applications that a factory makes is not started
+> was given to second, and nothing ran it
+= never-ran
+def make(routes=()):
+    @asynccontextmanager
+    async def life(app):
+        yield
+    return Starlette(lifespan=life, routes=routes)
+second = make()
+app = make([Mount("/second", second)])
+
+## one of two handlers that a factory makes is not run
+> was given to second, and nothing ran it
+= never-ran
+from fastapi import FastAPI
+def make(name):
+    def start():
+        print(name)
+    return FastAPI(on_startup=[start])
+app = make("first")
+second = make("second")
+app.mount("/second", second)
+
+## one of two objects of a class is not entered
+> was given to second, and nothing ran it
+= never-ran
+class Life:
+    def __call__(self, app):
+        return self
+    async def __aenter__(self):
+        pass
+    async def __aexit__(self, *_):
+        pass
+second = Starlette(lifespan=Life())
+app = Starlette(lifespan=Life(), routes=[Mount("/second", second)])
+
+## both lifespans that a factory makes are entered
+def make(name):
+    @asynccontextmanager
+    async def one(app):
+        yield {name: object()}
+    return one
+first, second = make("first"), make("second")
+async def life(app):
+    async with first(app) as kept, second(app) as other:
+        yield {**kept, **other}
+
 ## its state has another name
 inner = Starlette(lifespan=pool)
 async def life(app):

@@ -1,6 +1,8 @@
 """Who uses a processor, as a share of the time that the machine gives."""
 
 import asyncio
+import subprocess
+import sys
 from threading import Thread, get_ident
 from typing import Any
 
@@ -53,3 +55,35 @@ def test_most_of_a_time_is_at_a_line_or_nowhere() -> None:
     assert busy.most(spent, 0.5, 3.5) == (at, True)
     assert busy.most(spent, 1.5, 3.5) == (None, False)
     assert busy.most([], 0.0, 1.0) == (None, False)
+
+
+FORKS = """
+import asyncio, os, warnings
+from lifespec.diagnosis import busy
+from lifespec.testing import Running
+
+async def app(scope, receive, send):
+    await receive()
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        pid = os.fork()
+    if pid == 0 or warned:
+        os._exit(len(warned))
+    os.waitpid(pid, 0)
+    while not busy._lookers[0].ended:  # it looks again soon
+        await asyncio.sleep(0)
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await send({"type": "lifespan.shutdown.complete"})
+
+async def main():
+    async with Running(app):
+        pass
+
+asyncio.run(main())
+"""
+
+
+def test_a_fork_meets_no_thread_that_looks() -> None:
+    """Python 3.12 and newer warn of a fork in a process with several threads."""
+    subprocess.run([sys.executable, "-c", FORKS], check=True, timeout=100)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module, invalidate_caches
 from itertools import product
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -141,13 +142,19 @@ def test_who_has_a_profile_function_keeps_it(found: Found) -> None:
     assert bool(noted) is (sys.version_info >= (3, 12))  # where another tool notes calls
 
 
+def ran(*codes: CodeType) -> entered.Ran:
+    """Return what ran, given the code."""
+    seen = entered.Ran()
+    seen.codes |= {*codes}
+    return seen
+
+
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None:
     gives = [*found("Made(lifespan=first)\nMade(lifespan=number)").values()]
-    kinds = {each.kind: each.parts for each in entered.never_entered(gives, set())}
+    kinds = {each.kind: each.parts for each in entered.never_entered(gives, ran())}
     assert kinds["never-ran"]["receiver"] == "Made"
     assert kinds["given-no-lifespan"]["type"] == "int"
-    ran = {each.code for each in gives if each.code}
-    [told] = entered.never_entered(gives, ran)
+    [told] = entered.never_entered(gives, ran(*(each.code for each in gives if each.code)))
     assert told.kind == "given-no-lifespan"
 
 
@@ -174,8 +181,8 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path)
 
     [one] = of_mcp([router, default])
     assert one.place[:3] == ("run", "mcp/server.py", 1)
-    assert [each.kind for each in entered.never_entered([one], set())] == ["never-ran"]
-    assert [*entered.never_entered([one], {namespace["go"].__code__})] == []
+    assert [each.kind for each in entered.never_entered([one], ran())] == ["never-ran"]
+    assert [*entered.never_entered([one], ran(namespace["go"].__code__))] == []
     assert of_mcp(default) == []
     with given.noting():
         Mount("/others", app=default)

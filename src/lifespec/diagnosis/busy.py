@@ -1,6 +1,7 @@
 """Where time goes: who uses a processor while nothing happens, what a long startup is at."""
 
 import asyncio
+import os
 import threading
 import time
 from _thread import allocate_lock, start_new_thread
@@ -110,25 +111,91 @@ class Spending:
 @contextmanager
 def spending(call: Callable[[], Any]) -> Iterator[Spending]:
     """Look at this thread, and at a call in its event loop, as long as the body of `with` runs."""
-    spending = Spending()
-    over, thread = Event(), get_ident()
-    looking = allocate_lock()
-
-    def note() -> None:  # pragma: no cover  coverage follows no thread of _thread
-        try:
-            while not over.wait(TURN):
-                with suppress(Exception):  # what it looks at changes meanwhile: soon it looks again
-                    _look(spending, call(), stacks.threads().get(thread))
-        finally:
-            looking.release()
-
-    looking.acquire()
-    start_new_thread(note, ())  # which `threading` does not count: a program may count its threads
+    spending, thread = Spending(), get_ident()
+    looker = _Looker(lambda: _look(spending, call(), stacks.threads().get(thread)))
+    _lookers.append(looker)
+    looker.start()
     try:
         yield spending
     finally:
-        over.set()
-        looking.acquire()
+        _lookers.remove(looker)
+        looker.stop()
+
+
+class _Looker:
+    """A thread that looks ten times a second, and is gone while its process forks.
+
+    Python 3.12 warns of a fork in a process with several threads: that is no affair of a program
+    that has only one.
+    """
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        self.look = look
+        self.over = Event()
+        self.ended: Any = None  # a lock that its thread releases; None while there is no thread
+        self.number = 0  # of its thread, as the system has it
+
+    def start(self) -> None:
+        """Look from now on."""
+        self.over.clear()
+        self.ended = allocate_lock()
+        self.ended.acquire()
+        # which `threading` does not count: a program may count its threads
+        start_new_thread(self.run, (self.ended,))
+
+    def run(self, ended: Any) -> None:  # pragma: no cover  coverage follows no thread of _thread
+        """Look until it is over."""
+        try:
+            with suppress(AttributeError):  # a browser's Python has none
+                self.number = threading.get_native_id()
+            while not self.over.wait(TURN):
+                with suppress(Exception):  # what it looks at changes meanwhile: soon it looks again
+                    self.look()
+        finally:
+            ended.release()
+
+    def stop(self) -> None:
+        """Look no more; wait until the thread has ended."""
+        ended, self.ended = self.ended, None
+        if ended:
+            self.over.set()
+            ended.acquire()
+
+    def leave(self) -> None:
+        """Look no more, and wait until the system has no such thread: Python asks it how many."""
+        self.stop()
+        limit = time.monotonic() + TURN
+        while time.monotonic() < limit and Path(f"/proc/self/task/{self.number}").exists():
+            time.sleep(0.0001)  # the thread needs the interpreter to end
+
+
+_lookers: list[_Looker] = []
+_left: list[_Looker] = []  # those that go on after a fork
+
+
+def _before_fork() -> None:
+    _left[:] = [looker for looker in _lookers if looker.ended]
+    for looker in _left:
+        looker.leave()
+
+
+def _after_fork() -> None:
+    """Let them look again in the next turn of the event loop: Python 3.13.0 counts threads later.
+
+    In another library's loop nobody looks any more.
+    """
+    with suppress(RuntimeError):
+        asyncio.get_running_loop().call_soon(_look_again)
+
+
+def _look_again() -> None:
+    for looker in _left:
+        if looker in _lookers and not looker.ended:  # else the body of its `with` is over
+            looker.start()
+
+
+if hasattr(os, "register_at_fork"):  # pragma: no branch  Windows has no fork
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork)
 
 
 def _look(spending: Spending, call: Any, top: Any) -> None:  # pragma: no cover  nor here

@@ -11,7 +11,8 @@ import threading
 import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from types import CodeType, FrameType, ModuleType
+from inspect import unwrap
+from types import CellType, CodeType, FrameType, FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis import given, guard
@@ -28,17 +29,50 @@ ENTER = contextlib._AsyncGeneratorContextManager.__aenter__.__code__  # noqa: SL
 ENTER_PLAIN = _MANAGER.__enter__.__code__
 
 
-def never_entered(found: Collection[Registered], ran: Collection[CodeType]) -> Iterator[Fact]:
-    """Yield those of which no code ran, and those that cannot be called."""
-    for each in {(each.name, each.place): each for each in found}.values():
+def never_entered(found: Collection[Registered], ran: "Ran") -> Iterator[Fact]:
+    """Yield those that did not run, and those that cannot be called."""
+    distinct = {}
+    for each in found:
+        which = id(each.value) if each.code in ran.shared else 0
+        distinct[each.name, each.place, which] = each
+    for each in distinct.values():
         parts = {"receiver": each.receiver, "place": each.place.fact()}
         if not each.code:
             kind = type(each.value).__name__
             wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
             yield fact(wrong, name=each.name, type=kind, **parts)
-        elif each.code not in ran and not _ran_otherwise(each.code, ran):
+        elif not ran.has_run(each) and not _ran_otherwise(each.code, ran.codes):
             named = {"name": each.name} if each.kind == LATE else {}
             yield fact(each.kind, **named, **parts)
+
+
+def _is_call_of(frame: FrameType, value: Any) -> bool:  # pragma: no cover  as what calls it
+    """Tell whether a frame is of this function or object, and not of another with the same code."""
+    variables = frame.f_locals
+    if isinstance(value, FunctionType):
+        cells = unwrap(value).__closure__ or ()
+        pairs = [*zip(frame.f_code.co_freevars, cells, strict=False)]
+        return bool(pairs) and all(variables.get(name) is _held(cell) for name, cell in pairs)
+    if not frame.f_code.co_argcount:
+        return False
+    receiver = variables.get(frame.f_code.co_varnames[0])
+    if isinstance(value, MethodType):
+        return value.__self__ is receiver
+    return receiver is value or type(receiver) is value
+
+
+def _held(cell: CellType) -> object:  # pragma: no cover  as what calls it
+    try:
+        return cell.cell_contents
+    except ValueError:  # its variable has no value yet
+        return None
+
+
+def _functions(value: Any) -> Iterator[Any]:
+    """Yield a function, and those that it wraps."""
+    while value is not None:
+        yield value
+        value = getattr(value, "__wrapped__", None) if isinstance(value, FunctionType) else None
 
 
 def _ran_otherwise(code: CodeType, ran: Collection[CodeType]) -> bool:
@@ -59,6 +93,7 @@ class Entrance(NamedTuple):
     given: tuple[object, ...]
     by: Fact | str
     again: bool  # while another of the same function with the same arguments was open
+    function: object
 
     @property
     def code(self) -> CodeType:
@@ -68,15 +103,26 @@ class Entrance(NamedTuple):
 
 
 class Ran:
-    """The code that ran, and the context managers of generators that were entered."""
+    """The code that ran, and the context managers of generators that were entered.
 
-    def __init__(self) -> None:
+    `found` are the lifespans and handlers that may run.  A factory makes several with the same
+    code: which of them has run is told by what each call has, its function or its variables.
+    """
+
+    def __init__(self, found: Collection[Registered] = ()) -> None:
         self.codes = set[CodeType]()
+        self.shared: dict[CodeType, dict[int, Any]] = {}
+        for each in found:
+            if each.code:
+                self.shared.setdefault(each.code, {})[id(each.value)] = each.value
+        self.shared = {code: values for code, values in self.shared.items() if len(values) > 1}
+        self.run = set[int]()  # the IDs of those that have run, where several share their code
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
         self.watched = {
             id(each) for each in (MAKE, ENTER, ENTER_PLAIN)
         }  # and what takes a lifespan
+        self.watched |= {id(code) for code in self.shared}
         self.given: list[Given] = []
         self.opened = Made()
         self.made: dict[int, tuple[weakref.ref[Any], Place]] = {}  # and not entered, by their IDs
@@ -89,6 +135,8 @@ class Ran:
             self.codes.add(code)
             if given.parameters(code) or (code.co_name == "__init__" and self.opened.note(frame)):
                 self.watched.add(id(code))
+        if event == "call" and code in self.shared:
+            self._note_shared(frame)
         if code is ENTER:
             self.enter(frame, event, value)
         elif event == "call" and code is MAKE:
@@ -99,6 +147,29 @@ class Ran:
             if code.co_name == "__init__":
                 self.opened.note(frame)
             self.given += given.note(frame)
+
+    def _note_shared(self, frame: FrameType) -> None:  # pragma: no cover  as what calls it
+        """Note which of those that share their code a call is of."""
+        if _runs(frame):
+            for value in self.shared[frame.f_code].values():
+                if _is_call_of(frame, value):
+                    self.run.add(id(value))
+
+    def has_run(self, registered: Registered) -> bool:
+        """Tell whether what was registered has run, as far as it can be told from its likes."""
+        if registered.code not in self.codes:
+            return False
+        values = self.shared.get(registered.code)
+        if values is None or self.run.isdisjoint(values):  # it is not known which of them it was
+            return True
+        return id(registered.value) in self.run
+
+    def _runs_function(self, function: object) -> None:
+        """Note which of those that share their code is made of a function that is entered."""
+        for values in self.shared.values():
+            for value in values.values():
+                if any(each is function for each in _functions(value)):
+                    self.run.add(id(value))
 
     def make(self, frame: FrameType) -> None:  # pragma: no cover
         """Note that a context manager is made in an author's line."""
@@ -132,13 +203,21 @@ class Ran:
         if event == "return":
             self.values.append((manager, value))
         elif (given := getattr(manager, "args", None)) is not None:
-            opened = [each for each in self.entrances if each.manager.gen.ag_frame]
-            same = [(each.code, [*map(id, each.given)]) for each in opened]
+            self._runs_function(manager.func)
             by: FrameType | None = frame
             while by and by.f_code.co_filename == ENTER.co_filename:  # such as an exit stack
                 by = by.f_back
-            again = (manager.gen.ag_code, [*map(id, given)]) in same
-            self.entrances.append(Entrance(manager, given, _enterer(by), again))
+            again = self._is_open(manager.func, given)
+            self.entrances.append(Entrance(manager, given, _enterer(by), again, manager.func))
+
+    def _is_open(self, function: object, given: tuple[object, ...]) -> bool:
+        """Tell whether a context manager of this function, with these arguments, is open."""
+        for each in self.entrances:
+            if each.function is not function or not each.manager.gen.ag_frame:
+                continue
+            if [*map(id, each.given)] == [*map(id, given)]:
+                return True
+        return False
 
     def twice(self, found: Collection[Registered]) -> Iterator[Fact]:
         """Yield the lifespans that were entered once more while they were open."""

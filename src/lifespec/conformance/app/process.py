@@ -400,7 +400,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
         subject = job.find()
     imported = {*threading.enumerate()}
     found, routers = registered.find(subject) if looks else ([], [])
-    ran, late = entered.Ran(), list[registered.Registered]()
+    ran, late = entered.Ran(found), list[registered.Registered]()
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_warnings(logged), leftovers.noting_starts():
         if looks:
@@ -428,7 +428,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     for given_before in found:
         if given_before.code not in late_codes:  # what was given twice ran too late at least once
             late.append(given_before)
-    seen.facts += guard.listed(entered.never_entered, late, ran.codes)
+    seen.facts += guard.listed(entered.never_entered, late, ran)
     seen.facts += guard.listed(ran.unentered)
     seen.facts += guard.listed(ran.twice, late)
     seen.facts += guard.listed(ran.lost, late, call.provided, subject)
