@@ -8,6 +8,7 @@ import pytest
 from lifespec.conformance.app.answers import SendRefused
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
+from lifespec.conformance.app.outcome import answer
 from lifespec.conformance.app.summary import Summary, second_start
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Expectation
@@ -208,3 +209,14 @@ def test_a_phrase_is_judged(
 ) -> None:
     judge = OfApplication(JOB, seen, first)
     assert judge.outcome(Expectation(rule, phrase)).how == how
+
+
+def test_an_end_after_its_time_does_not_change_the_answer() -> None:
+    seen = saw("hung")
+    seen.settle("raised")
+    assert seen.startup.how == "hung"
+
+
+def test_a_call_that_its_case_has_cancelled_is_told_as_such() -> None:
+    stops = answer(saw("complete", "cancelled"), "shutdown", 30.0)
+    assert stops.parts["why"] == Fact("it-was-cancelled")
