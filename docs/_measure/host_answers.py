@@ -15,6 +15,7 @@ FAULTS = "no pool", "pool lost"  # the texts of the failures
 NOTE = "the note of another request"
 OTHER = "another time"  # what follows happened in another run
 SIGNALLED = "seconds after the signal"
+ROUND = 5  # seconds: limits are multiples of it, but for short ones that somebody has set
 NEAR = 1.0  # seconds by which two runs differ that end at the same limit
 
 
@@ -160,6 +161,10 @@ def shutdown_limit(run: Happened) -> Answer:
 def limit(run: Happened) -> Answer:
     """Say after which time a host went on, and how."""
     seconds, error = waited(run), raised(run)
+    if run.has(SIGNALLED):
+        # a limit begins with the signal or with the event: the round number between is meant
+        between = range(seconds, int(run.first(SIGNALLED)[1]) + 1)
+        seconds = next((number for number in between if number % ROUND == 0), seconds)
     if error:
         return ["after, raises", str(seconds), error] if seconds else ["raises", error]
     if not seconds:
