@@ -750,6 +750,12 @@ async def life(app):
     yield
     closed.append(1)
 
+## it sets a variable of a library
+from sniffio import current_async_library_cvar
+async def life(app):
+    current_async_library_cvar.set("asyncio")
+    yield
+
 ## its answers differ for good reasons
 from starlette.responses import PlainTextResponse
 before = []

@@ -3,9 +3,9 @@
 import difflib
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextvars import Context, ContextVar, copy_context
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from lifespec import validate
@@ -157,19 +157,34 @@ def _unknown(kind: object, message: object) -> Fact:
 
 
 def _variables(before: Context) -> list[Fact]:
-    """Return the context variables in the author's modules that this context has set."""
+    """Return the author's context variables that this context has set.
+
+    They are in a module of theirs, and in none of a library: what a library keeps is its affair.
+    """
     changed = []
     for variable, value in copy_context().items():
         if before.get(variable, before) is not value:  # `before` is no value of any
             changed.append(variable)
     if not changed:  # modules may be many
         return []
+    own = [module for module, _file in own_modules()]
+    names = _variables_of(own)
+    of_author = {*map(id, own)}
+    # another kind of module may run code
+    others = [each for each in sys.modules.values() if type(each) is ModuleType]
+    for variable in _variables_of(each for each in others if id(each) not in of_author):
+        names.pop(variable, None)
+    return [fact("context-variable", name=names[var]) for var in changed if var in names]
+
+
+def _variables_of(modules: Iterable[ModuleType]) -> dict[Any, str]:
+    """Return the context variables among the variables of modules, with their names there."""
     names = {}
-    for module, _file in own_modules():
-        for name, value in vars(module).items():
+    for module in modules:
+        for name, value in [*vars(module).items()]:
             if type(value) is ContextVar:
                 names[value] = name
-    return [fact("context-variable", name=names[var]) for var in changed if var in names]
+    return names
 
 
 def module_of(frame: FrameType) -> str:
