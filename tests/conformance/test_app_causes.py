@@ -37,6 +37,7 @@ HANG = {
     "advise-thread",
 }  # fmt: skip
 ENGLISH = "does not", "within", " while ", "kept", "status "
+OF_PYTHON = "object does not support the asynchronous context manager protocol"
 ALONE = ["start-and-stop"]
 SERVES = ["request-while-running", "two-loops"]  # in these, too, a cause is seen
 CASES: dict[str, list[str]] = {  # where it is not seen in these three, or in others, too
@@ -125,7 +126,7 @@ def says_all(report: Report, program: causes.Program) -> None:
 
 def is_chinese(report: Report, *english: str) -> bool:
     """Tell whether no word of English is left in the Chinese report."""
-    chinese = render(report, "zh")
+    chinese = " ".join(render(report, "zh").split()).replace(OF_PYTHON, "")
     return not any(word in chinese for word in (*ENGLISH, *english))
 
 
