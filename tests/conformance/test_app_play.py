@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance import cases, check_app
-from lifespec.conformance.app import process
+from lifespec.conformance.app import forks, process
 from lifespec.conformance.app.output import Output
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
@@ -162,9 +162,9 @@ def test_a_process_is_forked_once_a_thread_that_ends_has_ended(
 ) -> None:
     for thread in "12":
         (tmp_path / thread).touch()
-    monkeypatch.setattr(process, "Path", lambda _: tmp_path)
-    monkeypatch.setattr(process.threading, "active_count", lambda: 1)
+    monkeypatch.setattr(forks, "Path", lambda _: tmp_path)
+    monkeypatch.setattr(forks.threading, "active_count", lambda: 1)
     monkeypatch.setattr(time, "sleep", lambda _: (tmp_path / "2").unlink())
-    assert not process._cannot_fork(process._open_files())
+    assert not forks.cannot_fork(forks.open_files())
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert process._cannot_fork(process._open_files())
+    assert forks.cannot_fork(forks.open_files())

@@ -6,11 +6,9 @@ unknown event and for one that changes no state; nothing else is raised into the
 """
 
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import copy_context
 from functools import partial
-from itertools import islice
 from typing import Any
 
 from lifespec import validate
@@ -19,6 +17,7 @@ from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.app.observation import LONG, Observation, Watch, parts_of, plain
 from lifespec.conformance.app.request import Request
 from lifespec.conformance.app.request import scope_of as scope_of_request
+from lifespec.conformance.app.routes import paths
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.log import SHUTDOWN, Line, Log
 from lifespec.conformance.probe import state_of
@@ -35,7 +34,6 @@ Application = Callable[[Any, Any, Any], Awaitable[Any]]
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
 PATIENCE = 5.0  # for the answer to a request that was answered before
 BLOCKS_END = 5.0  # seconds that it may block the event loop then: what is left behind is seen later
-ROUTES = 10_000  # so many paths are looked at
 FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # it has no answer to give
 
 
@@ -169,7 +167,7 @@ class Call(Answers):
                 seen.facts.append(fact("key-at-end", key=short_repr(key)))
                 break
         seen.idle = self.idle
-        seen.routes = _routes(self.app)
+        seen.routes = paths(self.app)
         for phase in ("startup", "shutdown"):
             begin, end = seen.span(phase)
             at, blocks = busy.most(self.spending.spent, begin, end)
@@ -442,38 +440,3 @@ class Call(Answers):
         """Wake all that wait for a change."""
         self.changed.set()
         self.changed = self.loop.event()
-
-
-def _routes(app: object) -> tuple[str, ...]:
-    """Return the paths of the routes that an application has in a list, as those of Starlette.
-
-    A path counts once for each function or application that it leads to.
-    """
-    found: dict[tuple[str, int], str] = {}
-    with suppress(Exception):  # what it has by this name is its own
-        for path, endpoint in islice(_endpoints(app, ""), ROUTES):
-            found[path, id(endpoint)] = path
-    return tuple(found.values())
-
-
-def _endpoints(router: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    """Yield where the paths of routes lead, and those of routers that FastAPI includes."""
-    routes = getattr(router, "routes", ())
-    for route in routes if isinstance(routes, list) else ():
-        included = getattr(route, "original_router", None)
-        path = getattr(route, "path", None)
-        if included is not None:
-            yield from _endpoints(included, prefix + route.include_context.prefix)
-        elif isinstance(path, str):
-            yield prefix + path, getattr(route, "endpoint", None) or getattr(route, "app", None)
-
-
-def _paths(router: Any, prefix: str) -> Iterator[str]:
-    """Yield the paths of routes, and of the routers that FastAPI includes: those have none."""
-    routes = getattr(router, "routes", ())
-    for route in routes if isinstance(routes, list) else ():
-        included = getattr(route, "original_router", None)
-        if included is not None:
-            yield from _paths(included, prefix + route.include_context.prefix)
-        elif isinstance(path := getattr(route, "path", None), str):
-            yield prefix + path

@@ -24,13 +24,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
+from lifespec.conformance.app.forks import cannot_fork, open_files
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.observation import Observation, Watch
 from lifespec.conformance.app.output import Output, redirect
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name, until
+from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
 from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened, registered
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
@@ -171,7 +172,7 @@ def main(number: int) -> None:
     redirect(output)
     sys.path[:] = ["", *path]
     why = None
-    before = _open_files()
+    before = open_files()
     cases.load()  # the processes that are forked have them
     with _watched(stack) as arm:
         arm(job.limit)
@@ -181,7 +182,7 @@ def main(number: int) -> None:
             why = error.fact
     connection.send(why)
     if why is None:
-        play_on(job, connection, "spawn" if _cannot_fork(before) else "fork")
+        play_on(job, connection, "spawn" if cannot_fork(before) else "fork")
 
 
 def play_on(job: Job, connection: Connection, method: str) -> None:
@@ -191,28 +192,6 @@ def play_on(job: Job, connection: Connection, method: str) -> None:
             names, at_once = connection.recv()
             for result in play_all(job, names, at_once, method, connection):
                 connection.send(result)
-
-
-def _open_files() -> set[str]:
-    return {*os.listdir("/dev/fd")} if Path("/dev/fd").is_dir() else set()  # noqa: PTH208
-
-
-def _cannot_fork(before: set[str]) -> bool:
-    """Tell whether a forked process would lack a thread, or share a file with the others.
-
-    On macOS always: the system's libraries start threads, and abort in a process that is forked.
-    """
-    if sys.platform == "darwin" or threading.active_count() > 1:
-        return True
-    # faulthandler's thread was told to end; threads of C are in no list of Python's
-    is_alone = until(lambda: _count_threads() <= 1, ENDING)
-    return not is_alone or len(_open_files()) > len(before)
-
-
-def _count_threads() -> int:
-    """Count the threads that the system knows of this process; 0 without /proc."""
-    tasks = Path("/proc/self/task")
-    return len([*tasks.iterdir()]) if tasks.is_dir() else 0
 
 
 def play_all(
