@@ -13,8 +13,8 @@ A `python` or `pycon` block runs, and a `sh` block that is `{.real}`. Classes ab
     {.file-shop}                    the real blocks below find it as shop.py (shop.toml, shop.pl)
 
 An `{output}` block directly below a block contains what it prints, exactly. An `{output} zh` block
-below that contains what a `{.real}` block prints in a Chinese locale; it may stand below a text that
-is `{.not-run}`, too. A `{check}` block proves the statement above it, see `prelude`.
+below that contains what a `{.real}` block prints in a Chinese locale; it may stand below a text
+that is `{.not-run}`, too. A `{check}` block proves the statement above it, see `prelude`.
 """
 
 import re
