@@ -2,129 +2,299 @@
 
     python docs/_measure/published.py FILE [NAME...]
 
-Each has an environment of its own, which is made if it is missing.  It is checked by its command,
-and watched from its start over three requests to SIGINT.  published.toml says how each
-statement was read beside the application's source; else it is "unread".
+Each has an environment of its own, which is made if it is missing.  It is started bare; checked by
+its command; watched from its start over three requests to SIGINT; started twice in one process by
+the fixture (`twice.py`); and watched once more where its startup can be made to wait for a port
+that accepts and never answers.  published.toml says how each statement was read beside the
+application's source; else it is "unread".
 """
 
 import contextlib
 import json
 import os
+import pty
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from environments import Needs
+from environments import ROOT, Needs
 from records import Row, measure, table, versions
 from serving import free_port
 
 APPLICATIONS = table("published")
-CHECK, START, STOP = 400.0, 150.0, 30.0  # seconds
-PLAIN = ("starts", "stops", "rules")  # what each report says
+CHECK, START, STOP, HANG = 500.0, 180.0, 40.0, 45.0  # seconds
+REQUESTS = 3
+# statements that are read once for all: what they say was seen from inside the process
+ALIKE = {
+    "printed: ": "true",
+    "watch: the interpreter of ": "true",
+    "hang: the interpreter of ": "true",
+    "watch: startup has not begun: the import of ": "true",
+    "watch: startup has lasted ": "true",
+}
+OFTEN = 0.4  # seconds between two looks at the memory
+PLAYED = "LIFESPEC_PLAYED"  # in the environment of all that belongs to one run
 
 
-@contextlib.contextmanager
-def prepared(folder: Path, name: str) -> Iterator[tuple[Path, dict[str, str], list[str], int]]:
-    """Yield a folder with the files of an application, the environment, its command, its port."""
-    row, port = APPLICATIONS[name], free_port()
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as here:
-        for file, text in row.get("files", {}).items():
-            Path(here, file).write_text(text.lstrip(), "utf-8")
+class Place:
+    """A folder with the files of an application, the variables of its environment, and a port.
+
+    When it is left, all that was started there is killed.
+    """
+
+    def __init__(self, folder: Path, name: str, *, hangs: bool = False) -> None:
+        self.row, self.port, self.stack = APPLICATIONS[name], free_port(), contextlib.ExitStack()
+        self.silent = self._silent()
+        self.python = folder / "bin" / "python"
+        temporary = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        self.here = Path(self.stack.enter_context(temporary))
+        for file, text in self.row.get("files", {}).items():
+            (self.here / file).write_text(self._filled(text.lstrip()), "utf-8")
         path = f"{folder / 'bin'}:{os.environ['PATH']}"
-        variables = {**os.environ, "PATH": path, "HOME": here}
-        variables.pop("PYTHONPATH", None)
-        yield Path(here), variables, shlex.split(row["command"].format(port=port)), port
+        self.variables = {**os.environ, "PATH": path, "HOME": str(self.here), "NO_COLOR": "1"}
+        self.variables |= {PLAYED: str(self.here), "DO_NOT_TRACK": "1"}
+        for variable in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
+            self.variables.pop(variable, None)
+        hang = self.row["hang"] if hangs else {}
+        for variable, value in {**self.row.get("env", {}), **hang.get("env", {})}.items():
+            self.variables[variable] = self._filled(value)
+        self.command = shlex.split(self._filled(hang.get("command", self.row["command"])))
+
+    def __enter__(self) -> Self:
+        if "before" in self.row:
+            before = shlex.split(self._filled(self.row["before"]))
+            quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            subprocess.run(before, cwd=self.here, env=self.variables, timeout=START, **quiet)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while pids := [*self.processes()]:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            time.sleep(0.1)
+        self.stack.close()
+
+    def _silent(self) -> int:
+        """Return a port that accepts and never answers."""
+        listener = self.stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port: int = listener.getsockname()[1]
+        return port
+
+    def _filled(self, text: str) -> str:
+        text = text.replace("{port}", str(self.port))
+        return text.replace("{silent}", str(self.silent))
+
+    def start(self, words: Sequence[str | Path], **options: Any) -> "subprocess.Popen[bytes]":
+        """Start a program in a session of its own."""
+        kept = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL} | options
+        kept = {"stderr": subprocess.DEVNULL} | kept
+        variables = {**self.variables, **kept.pop("env", {})}
+        return subprocess.Popen(words, cwd=self.here, env=variables, start_new_session=True, **kept)
+
+    def processes(self) -> Iterator[int]:
+        """Yield the processes that were started here and still run."""
+        sign = f"{PLAYED}={self.here}".encode()
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if sign in (entry / "environ").read_bytes().split(b"\0"):
+                    yield int(entry.name)
+
+    def answers(self) -> bool:
+        """Tell whether a request to the port is answered."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/", timeout=5):
+                return True
+        except urllib.error.HTTPError:
+            return True
+        except (OSError, ValueError):
+            return False
+
+    def wait_until_it_answers(self, process: "subprocess.Popen[bytes]", limit: float) -> bool:
+        """Send requests until one is answered, the process has ended, or the time is over."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end and process.poll() is None:
+            if self.answers():
+                return True
+            time.sleep(0.1)
+        return False
+
+
+class Memory:
+    """The most memory that all processes of a place had together, in MB; shared pages count once.
+
+    Linux says it of each process (`Pss`).
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.place, self.most, self.over = place, 0, threading.Event()
+        self.thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join()
+
+    def _look(self) -> None:
+        while not self.over.wait(OFTEN):
+            kilobytes = 0
+            for pid in self.place.processes():
+                with contextlib.suppress(OSError):
+                    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+                    kilobytes += sum(int(each.split()[1]) for each in lines if "Pss:" in each[:4])
+            self.most = max(self.most, round(kilobytes / 1024))
+
+
+def lifespec(*words: "str | Path") -> "list[str | Path]":
+    """Return a command of lifespec, which is not installed in the application's environment."""
+    return [sys.executable, "-m", "lifespec", *words]
+
+
+def bare(folder: Path, name: str) -> Row:
+    """Start an application without lifespec; return how long it took, and its memory."""
+    with Place(folder, name) as place, Memory(place) as memory:
+        began = time.monotonic()
+        process = place.start(place.command)
+        if not place.wait_until_it_answers(process, START):
+            raise RuntimeError("bare, it did not answer")
+        seconds = time.monotonic() - began
+        time.sleep(2 * OFTEN)
+    return {"seconds": round(seconds, 2), "MB": memory.most}
 
 
 def check(folder: Path, name: str) -> Row:
-    """Check an application by its command; return how it went and what was said."""
-    with prepared(folder, name) as (here, variables, command, _port):
-        report = here / "report.json"
-        options = ["--timeout", "120", "--json", str(report), "--language", "en"]
-        lifespec = [sys.executable, "-m", "lifespec", "check", "app", *options, "--", *command]
+    """Check an application by its command; return what was said, after how long, in how much."""
+    with Place(folder, name) as place, Memory(place) as memory:
+        report = place.here / "report.json"
+        options = ["--timeout", "120", "--json", report, "--language", "en"]
+        reading, writing = pty.openpty()  # the first rows come first in a terminal
         began = time.monotonic()
-        subprocess.run(lifespec, cwd=here, env=variables, capture_output=True, timeout=CHECK)
+        words = lifespec("check", "app", *options, "--", *place.command)
+        process = place.start(words, stderr=writing)
+        os.close(writing)
+        first = _first_row(reading, began)
+        process.wait(CHECK)
+        seconds = time.monotonic() - began
+        os.close(reading)
         if not report.exists():
             raise RuntimeError("no report")
         told = json.loads(report.read_text("utf-8"))
     rows = [f"{row['label']}: {row['says']}" for row in told["rows"]]
     says = [row for row in rows if row not in ("starts: yes", "stops: yes")]
     broken = [row["id"] for row in told["rules"] if row["verdict"] in ("fail", "warn")]
-    frameworks = {each["rule"] for each in told["findings"] if each["framework"]}
+    frameworks = {finding["rule"] for finding in told["findings"] if finding["framework"]}
     says += [f"rules: 1 missed: {rule}" for rule in broken if rule not in frameworks]
-    return {
-        "status": told["status"],
-        "seconds": round(time.monotonic() - began, 1),
-        "application": told["subject"]["name"].rpartition(": ")[2],
-        "says": says,
-    }
+    about = {"status": told["status"], "seconds": round(seconds, 1), "first": first}
+    name_of_it = told["subject"]["name"].rpartition(": ")[2]
+    return {**about, "MB": memory.most, "application": name_of_it, "says": says}
 
 
-def answers(port: int) -> bool:
-    """Tell whether a request to a port is answered."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5):
-            return True
-    except urllib.error.HTTPError:
-        return True
-    except OSError:
-        return False
-
-
-def watch(folder: Path, name: str) -> list[str]:
-    """Watch an application from its start over three requests to SIGINT; return what was said."""
-    with prepared(folder, name) as (here, variables, command, port):
-        file = here / "watched.json"
-        options = ["--json", str(file), "--language", "en"]
-        lifespec = [sys.executable, "-m", "lifespec", "watch", *options, "--", *command]
-        process = subprocess.Popen(
-            lifespec,
-            cwd=here,
-            env=variables,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+def _first_row(terminal: int, began: float) -> float | None:
+    """Return after how many seconds a check said how the application starts; read all it says."""
+    said, first = b"", None
+    while True:
         try:
-            end = time.monotonic() + START
-            while not answers(port) and time.monotonic() < end and process.poll() is None:
-                time.sleep(0.5)
-            for _ in range(2):
-                answers(port)
-            os.killpg(process.pid, signal.SIGINT)
-            process.wait(STOP)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            block = os.read(terminal, 65536)
+        except OSError:  # nobody writes any more
+            return first
+        said += block
+        if first is None and b"lifespec: starts" in said:
+            first = round(time.monotonic() - began, 1)
+
+
+def watch(folder: Path, name: str, *, hangs: bool = False) -> list[str]:
+    """Watch an application from its start over three requests to SIGINT; return what was said.
+
+    One that hangs gets no request.
+    """
+    with Place(folder, name, hangs=hangs) as place:
+        file = place.here / "watched.json"
+        process = place.start(
+            lifespec("watch", "--json", file, "--language", "en", "--", *place.command)
+        )
+        if not place.wait_until_it_answers(process, HANG if hangs else START) and not hangs:
+            raise RuntimeError("watched, it did not answer")
+        for _ in range(0 if hangs else REQUESTS - 1):
+            place.answers()
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            if process.poll() is None:
+                os.killpg(process.pid, number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(STOP)
         return [json.loads(line)["says"] for line in file.read_text("utf-8").splitlines()]
+
+
+def twice(folder: Path, name: str) -> Row:
+    """Let the fixture start an application twice in one process.
+
+    Return how the requests were answered, and what was said.
+    """
+    with Place(folder, name) as place:
+        command = place.command
+        if "target" in place.row:
+            command = ["uvicorn", *shlex.split(place.row["target"])]
+        words = [place.python, Path(__file__).with_name("twice.py"), *command]
+        with (place.here / "said").open("wb") as file:
+            path = {"PYTHONPATH": str(ROOT / "src")}
+            process = place.start(words, env=path, stderr=file)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(START)
+        ended = process.poll() is not None  # else it serves, in a process of its own
+        lines = (place.here / "said").read_text("utf-8", "replace").split("\n")
+    told: list[Row] = [json.loads(line[1:]) for line in lines if line.startswith("\x1e")]
+    answers = [line["answered"] for line in told if "answered" in line]
+    says = [line["says"] for line in told if "says" in line]
+    if ended and not any("over" in line for line in told):
+        says.append("the process has ended")
+    return {"answers": answers, "says": says}
 
 
 def row(folder: Path, name: str) -> Row:
     """Measure an application: what was said of it, and how each statement was read."""
-    checked, watched = check(folder, name), watch(folder, name)
-    read: dict[str, str] = APPLICATIONS[name].get("read", {})
-    statements = []
-    for says in [*checked.pop("says"), *(f"watch: {line}" for line in watched)]:
-        found = [reading for begin, reading in read.items() if says.startswith(begin)]
-        statements.append({"says": says, "read": found[0] if found else usual(says)})
-    package = APPLICATIONS[name]["packages"][0].partition("[")[0]
-    about: dict[str, Any] = {"version": versions(folder, [package])[package], **checked}
-    about["statements"] = statements
-    return {"name": name, **about}
+    about = APPLICATIONS[name]
+    begun = bare(folder, name)
+    checked = check(folder, name)
+    says = checked.pop("says")
+    says += [f"watch: {line}" for line in watch(folder, name)]
+    started = twice(folder, name)
+    says += [f"fixture: {line}" for line in started["says"]]
+    if "hang" in about:
+        says += [f"hang: {line}" for line in watch(folder, name, hangs=True)]
+    package = about["packages"][0].partition("[")[0]
+    return {
+        "name": name,
+        "version": versions(folder, [package])[package],
+        "bare": begun,
+        **checked,
+        "answers": started["answers"],
+        "statements": [{"says": line, "read": read(name, line)} for line in dict.fromkeys(says)],
+        "missed": about.get("missed", []),
+    }
 
 
-def usual(says: str) -> str:
-    """Return "time" for a statement that only says how long a phase took, which nobody reads."""
-    begins = ("starts: yes, in ", "stops: yes, in ", "watch: started in ")
+def read(name: str, says: str) -> str:
+    """Return how a statement was read, by how it begins.
+
+    "time" is one that only says how long a phase took, which nobody reads.
+    """
+    readings: dict[str, str] = APPLICATIONS[name].get("read", {})
+    for begin, reading in {**readings, **ALIKE}.items():
+        if says.startswith(begin):
+            return reading
+    begins = ("starts: yes, in ", "stops: yes, in ", "watch: started in ", "hang: started in ")
     return "time" if says.startswith(begins) else "unread"
 
 

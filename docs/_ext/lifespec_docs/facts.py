@@ -21,6 +21,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 
 from lifespec import Lifespan, validate
 from lifespec_docs.views.records import read as record
@@ -127,6 +128,18 @@ def _applications() -> Iterator[tuple[str, str]]:
     yield "applications statements", str(sum(read.values()))
     for name in ("time", "useful", "true", "false", "unread"):
         yield f"applications {name}", str(read[name])
+    bare = [subject["bare"] for subject in kept["subjects"]]
+    for name, key, unit in (
+        ("whole", "seconds", "seconds"),
+        ("first", "first", "seconds"),
+        ("memory", "MB", "MB"),
+    ):
+        ratios = [
+            subject[key] / alone[unit]
+            for subject, alone in zip(kept["subjects"], bare, strict=True)
+            if subject[key]
+        ]
+        yield f"applications {name}", f"{median(ratios):.1f}"
 
 
 def _oldest_python() -> str:
