@@ -631,10 +631,11 @@ def test_what_is_said_of_one_of_several_processes_has_its_number(
     tell = commands._teller(argparse.Namespace(words=Words(), json=file))
     row = fact("source", file="shop.py", line=1, function="f", source="pass")
     tell(fact("failed", error="KeyError"), [row], Fact("advise-silent"), 7)
-    first, second, third = capsys.readouterr().err.splitlines()
+    first, second, third, page = capsys.readouterr().err.splitlines()
     assert first == "lifespec: process 7: startup failed: KeyError"
     assert second.strip() == "shop.py:1  in f  pass"
     assert third.strip() == "Answer the event before receiving the next one."
+    assert page.strip() == "lifespec explain no-answer"
     tell(Fact("last-line", {"parts": (), "status": 0}), (), None, 0)
     says, unseen = map(json.loads, file.read_text("utf-8").splitlines())
     assert says["kind"] == "of-process"
