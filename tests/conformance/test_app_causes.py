@@ -59,7 +59,7 @@ NOT_IN_A_TEST = {  # what the fixture does not say, and why
     },
     "the loop that is blocked is the test's": BLOCK,
     "it runs on the loop of the test, whose task is in the text": {
-        "it needs trio", "it hangs on trio", "advise-other-loop",
+        "it needs trio", "it hangs on trio",
     },
     "a test has its own profiler and trace function, if any": {
         "advise-register-sooner", "handler-ignored", "never-ran",
@@ -176,7 +176,7 @@ def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
 # ---- advice is tried ---------------------------------------------------------------------------
 
 SERVING = {
-    "advise-crash", "advise-register-sooner", "busy",
+    "advise-register-sooner", "busy",
 }  # fmt: skip
 UNTRIED = {  # advice that no change of the program follows
     "advise-missing-module": "a package is installed",

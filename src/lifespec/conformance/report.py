@@ -10,7 +10,7 @@ from lifespec.conformance.cases import COURSE, TWICE, Role, load, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import FAILING, name_of
+from lifespec.diagnosis.problem import FAILING, name_of, names_of
 from lifespec.pages import more
 from lifespec.testing.trace import sequence
 from lifespec.words import Words, base, sentences, site
@@ -354,6 +354,9 @@ class _Page:
     def more_rows(self) -> Iterator[tuple[str, str]]:
         """Yield the commands that explain what stands in the rows above."""
         facts = [self.report.obstacle, *(row.fact for row in self.report.rows)]
+        if self.report.starts is False and not names_of(facts):
+            # nothing is known of this failure but that it is one
+            facts.append(Fact("headline-does-not-start"))
         for command in more(facts):
             yield "more", self.words.say(command)
 

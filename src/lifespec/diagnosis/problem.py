@@ -59,7 +59,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "depends": Kinds(tell=["advise-depends"]),
     "middleware-late": Kinds(tell=["advise-middleware-late"]),
     # an exception
-    "startup-raised": Kinds(tell=["failed", "failed-again"]),
+    "startup-raised": Kinds(tell=["headline-does-not-start", "failed", "failed-again"]),
     "variable-missing": Kinds(tell=["advise-variable"]),
     "module-missing": Kinds(tell=["advise-missing-module"]),
     "port-taken": Kinds(tell=["advise-port"]),
