@@ -24,19 +24,27 @@ class Entry:
     """A place that a result leads to; it ends with the element that is `depth` deep."""
 
     def __init__(self, anchor: str, title: str, depth: int) -> None:
-        self.anchor, self.title, self.depth = anchor, title, depth
+        self.anchor = anchor
+        self.title = title
+        self.depth = depth
         self.text: list[str] = []
         self.code: list[str] = []
         self.keywords = ""
 
     def packed(self) -> list[str]:
         """Return anchor, title, lines of text, words of code and keywords."""
-        lines = [" ".join(line.split()).strip(" ·") for line in "".join(self.text).split("\n")]
-        title, *lines = [self.title, *lines] if self.title else [*filter(None, lines), ""]
-        text = "\n".join(filter(None, lines))
+        lines = []
+        for line in "".join(self.text).split("\n"):
+            words = " ".join(line.split()).strip(" ·")
+            if words:
+                lines.append(words)
+        title = self.title
+        if not title and lines:  # a section's first line is its heading
+            title = lines.pop(0)
+        text = "\n".join(lines)
         code = dict.fromkeys(WORD.findall(" ".join(self.code)))
-        words = " ".join(word for word in code if word not in text)
-        return [self.anchor, title, text, words, " ".join(self.keywords.split())]
+        others = " ".join(word for word in code if word not in text)
+        return [self.anchor, title, text, others, " ".join(self.keywords.split())]
 
 
 class Page(HTMLParser):
@@ -62,14 +70,23 @@ class Page(HTMLParser):
             return
         self.in_keywords = "keywords" in classes
         self.path.append(tag)
-        if tag in {"script", "style", "svg"} or classes & LEFT_OUT:
-            self.skipped = self.skipped or len(self.path)
-        begins = tag in {"section", "dt"} or classes & NAMED
-        if begins and "id" in about and "article" in self.path:
-            depth = len(self.path) - (tag == "dt")
-            self._close(depth - 1)
-            self.open.append(Entry(about["id"], about["id"] * bool(classes & NAMED), depth))
-            self.entries.append(self.open[-1])
+        if not self.skipped and (tag in {"script", "style", "svg"} or classes & LEFT_OUT):
+            self.skipped = len(self.path)
+        is_named = bool(classes & NAMED)
+        if "id" in about and (is_named or tag in {"section", "dt"}):
+            self._begin(tag, about["id"], is_named=is_named)
+
+    def _begin(self, tag: str, anchor: str, *, is_named: bool) -> None:
+        """Begin an entry, if its element is of the text of the page."""
+        if "article" not in self.path:
+            return
+        depth = len(self.path)
+        if tag == "dt":  # its text is in the dd beside it
+            depth -= 1
+        self._close(depth - 1)
+        entry = Entry(anchor, anchor if is_named else "", depth)
+        self.open.append(entry)
+        self.entries.append(entry)
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element, and the entries that it holds."""
@@ -92,19 +109,29 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Take a text."""
-        if self.in_keywords and self.open:
-            self.open[-1].keywords += data
-        elif self.open and not self.skipped:
-            (self.open[-1].code if "pre" in self.path else self.open[-1].text).append(data)
+        if not self.open:
+            return
+        entry = self.open[-1]
+        if self.in_keywords:
+            entry.keywords += data
+        elif self.skipped:
+            return
+        elif "pre" in self.path:
+            entry.code.append(data)
+        else:
+            entry.text.append(data)
 
 
 def index(site: Path) -> str:
     """Return the index of one language: Sphinx leaves the file of a page that is deleted."""
-    pages, inventory = {}, (site / "objects.inv").read_bytes().split(b"zlib.\n", 1)[1]
-    for name in re.findall(r"(?m)^(\S+) std:doc ", zlib.decompress(inventory).decode()):
+    pages = {}
+    packed = (site / "objects.inv").read_bytes().split(b"zlib.\n", 1)[1]
+    inventory = zlib.decompress(packed).decode()
+    for name in re.findall(r"(?m)^(\S+) std:doc ", inventory):
         page = Page((site / f"{name}.html").read_text(encoding="utf-8"))
         if page.entries:
-            pages[name] = [page.keywords, *(entry.packed() for entry in page.entries)]
+            entries = [entry.packed() for entry in page.entries]
+            pages[name] = [page.keywords, *entries]
     return f"setSearchIndex({json.dumps(pages, ensure_ascii=False, separators=(',', ':'))});\n"
 
 
