@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from environments import Needs
-from host_answers import OTHER, SIGNALLED, answers
+from host_answers import CAP, OTHER, SIGNALLED, answers
 from records import Row, measure, table, versions
 from serving import Program, conditions, free_port, plain, requested
 
@@ -34,7 +34,6 @@ ROWS = table("hosts")
 KINDS = ROWS["kinds"]
 # runs at once, as they wait most of the time; a platform starts many processes
 OTHERS, PLATFORMS = ThreadPoolExecutor(20), ThreadPoolExecutor(2)
-CAP = 73.0  # seconds: longer than the limit of any server, and no multiple of ten
 PAUSE = 2.0  # in which the application can crash, and a host is ready for a signal
 ENDS = 20.0  # after the signal
 OFTEN = 5  # times that a server is asked what it may answer in several ways
