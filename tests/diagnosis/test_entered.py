@@ -2,8 +2,9 @@
 
 import sys
 import threading
-from contextlib import asynccontextmanager
-from types import SimpleNamespace
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -28,38 +29,55 @@ def test_code_that_runs_is_noted_in_every_thread() -> None:
     assert sys.getprofile() is None
 
 
-def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
-    @asynccontextmanager
-    async def pool(_: object) -> Any:
-        yield {}
+@asynccontextmanager
+async def pool(value: object) -> AsyncIterator[dict[str, object]]:
+    yield {"pool": value}
 
-    ran, here = entered.Ran(), sys._getframe()
-    for each in (pool(1), pool(2), pool(1)):
-        inside: Any = SimpleNamespace(f_locals={"self": each}, f_code=entered.ENTER, f_back=here)
-        ran.enter(inside, "call", None)
-        ran.enter(inside, "return", {"pool": 1})
-        del each.args  # as it does first of all
-        ran.enter(inside, "call", None)
+
+def wrapper(module: str) -> Any:
+    """Return a function of a library that enters a context manager."""
+    import_module(module.partition(".")[0])
+    names: dict[str, Any] = {"__name__": module}
+    source = "async def wrapped(manager):\n    async with manager:\n        pass"
+    exec(compile(source, "wrapper", "exec"), names)  # noqa: S102  code of no file
+    return names["wrapped"]
+
+
+async def enter(*calls: Callable[[], Awaitable[object]]) -> entered.Ran:
+    """Make calls; return what was noted meanwhile."""
+    ran = entered.Ran()
+    with entered.running(ran):
+        for call in calls:
+            await call()
+    return ran
+
+
+async def one_in_the_other() -> None:
+    value = object()
+    async with pool(value), pool(object()), AsyncExitStack() as stack:
+        await stack.enter_async_context(pool(value))
+
+
+async def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
+    ran = await enter(one_in_the_other)
     assert [each.again for each in ran.entrances] == [False, False, True]
     functions = {each.by.parts["function"] for each in ran.entrances if isinstance(each.by, Fact)}
-    assert functions == {here.f_code.co_name}
-    assert [value for _, value in ran.values] == [{"pool": 1}] * 3
-    assert entered._runs(here)
-    code = pool(1).gen.ag_code
+    assert functions == {one_in_the_other.__name__}
+    code = ran.entrances[0].code
     given = Registered("pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True)
     assert [each.kind for each in ran.twice([given])] == ["entered-twice"]
     assert [*ran.twice([])] == [*ran.lost([], {}, None)] == []
-    assert [*ran.lost([given], {"other": 1}, None)] == [*ran.lost([given], {"pool": 2}, None)] == []
-    ran.values[:] = [(each.manager, {"pool": object()}) for each in ran.entrances]
+    assert [*ran.lost([given], {"pool": 1}, None)] == []
+    values = {number: value["pool"] for number, (_, value) in enumerate(ran.values)}
+    assert [*ran.lost([given], values, None)] == []  # by other names
     assert {each.kind for each in ran.lost([given], {}, None)} == {"state-dropped"}
-    ran.entrances[:] = [each._replace(by="") for each in ran.entrances]
-    assert {each.kind for each in ran.lost([given], {}, None)} == {"state-unseen"}
 
 
-@pytest.mark.parametrize(("module", "says"), [("starlette.x", ""), ("anyio.x", "anyio")])
-def test_a_library_that_enters_a_lifespan_is_named(module: str, says: str) -> None:
-    frame: Any = eval(  # noqa: S307
-        compile("frame()", "wrapper", "eval"), {"__name__": module, "frame": sys._getframe}
-    )
-    assert entered._enterer(frame) == says
-    assert entered._enterer(None) == ""
+@pytest.mark.parametrize(("module", "says"), [("starlette.x", ""), ("pytest.x", "pytest")])
+async def test_a_library_that_enters_a_lifespan_is_named(module: str, says: str) -> None:
+    ran = await enter(lambda: wrapper(module)(pool(1)))
+    assert [each.by for each in ran.entrances] == [says]
+    code = ran.entrances[0].code
+    given = Registered("pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True)
+    kind = "state-dropped" if says else "state-unseen"
+    assert {each.kind for each in ran.lost([given], {}, None)} == {kind}

@@ -196,7 +196,7 @@ class Ran:
             if manager() is None:
                 yield fact("made-only", place=where.fact())
 
-    def enter(self, frame: FrameType, event: str, value: object) -> None:
+    def enter(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note that a context manager is entered, unless it only goes on, and what it yields."""
         manager = frame.f_locals["self"]
         self.entered(manager)
@@ -248,7 +248,7 @@ class Ran:
                         yield fact("state-unseen", key=str(key), place=where)
 
 
-def _enterer(frame: FrameType | None) -> Fact | str:
+def _enterer(frame: FrameType | None) -> Fact | str:  # pragma: no cover
     """Return who enters a context manager, unless that is Starlette, which puts it into a state."""
     if frame is None or is_ours(frame.f_code.co_filename):
         return ""
@@ -258,7 +258,7 @@ def _enterer(frame: FrameType | None) -> Fact | str:
     return "" if name in FRAMEWORKS else name
 
 
-def _runs(frame: FrameType) -> bool:
+def _runs(frame: FrameType) -> bool:  # pragma: no cover
     """Tell whether a call runs: Python 3.11 also calls a generator that ends before it began."""
     return frame.f_code.co_code[max(frame.f_lasti, 0)] != dis.opmap["RETURN_GENERATOR"]
 
