@@ -61,7 +61,7 @@ def _checked_program(folder: str, options: dict[str, Any], *, notes: bool) -> Re
     with _inside(folder):
         given.noted.clear()
         try:
-            with given.noting() if notes else nullcontext():
+            with given.noting_calls() if notes else nullcontext():
                 subject = import_module("shop").app
         except Exception:
             subject = "shop:app"  # an import that fails is for a process of its own

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lifespec.diagnosis import author, stacks
-from lifespec.diagnosis.fact import short
+from lifespec.diagnosis.fact import short_path
 from lifespec.diagnosis.stacks import awaited, line
 from lifespec.words import english
 
@@ -108,9 +108,9 @@ def test_a_path_is_one_by_which_a_file_can_be_found(
         Path("/opt/jobs/main.py"): "/opt/jobs/main.py",
         Path("<string>"): "<string>",
     }
-    assert {file: short(file) for file in found} == found
+    assert {file: short_path(file) for file in found} == found
     here.rmdir()  # nor is there a current folder
-    assert short(Path("/srv/lib/asyncio/locks.py")) == "asyncio/locks.py"
+    assert short_path(Path("/srv/lib/asyncio/locks.py")) == "asyncio/locks.py"
 
     def forbidden() -> str:  # as blockbuster does it in an event loop
         raise Exception("blocking call")  # noqa: TRY002
@@ -118,7 +118,7 @@ def test_a_path_is_one_by_which_a_file_can_be_found(
     with monkeypatch.context() as patch:
         patch.setattr(os, "getcwd", forbidden)
         patch.setenv("PWD", "/opt/jobs")
-        found_path = short(Path("/opt/jobs/main.py"))
+        found_path = short_path(Path("/opt/jobs/main.py"))
     assert found_path == "main.py"
 
 

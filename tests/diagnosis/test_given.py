@@ -80,7 +80,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
         sys.modules.pop("shop_of_test", None)
         invalidate_caches()
         given.noted.clear()
-        with given.noting():
+        with given.noting_calls():
             module = import_module("shop_of_test")
         gives, _routers = registered.find(vars(module)["app"])
         return {each.name: each for each in gives}
@@ -184,7 +184,7 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path)
     assert [each.kind for each in entered.never_entered([one], ran())] == ["never-ran"]
     assert [*entered.never_entered([one], ran(namespace["go"].__code__))] == []
     assert of_mcp(default) == []
-    with given.noting():
+    with given.noting_calls():
         Mount("/others", app=default)
         mount = Mount("/tools", app={"wrapped": router})
     [one] = of_mcp([mount])
@@ -229,7 +229,7 @@ def test_what_a_router_gets_later_is_told_with_the_call() -> None:
     app.router.on_startup.append(opens)
     call = given.Given("app", "mount", app, inner, "inner", Place("begins", "shop.py", 7))
     late = {each.name: each for each in registered.late(before, [call])}
-    assert {each.kind for each in late.values()} == {registered.LATE}
+    assert {each.kind for each in late.values()} == {registered.REGISTERED_LATE}
     assert late["life"].place == call.place
     assert late["opens"].place.function == "opens"
     app.router.routes.clear()

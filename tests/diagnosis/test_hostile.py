@@ -131,7 +131,7 @@ def test_a_failure_in_the_fixture_is_a_warning(monkeypatch: pytest.MonkeyPatch) 
         async with Running(says("receive", STARTED, "receive", STOPPED)):
             pass
 
-    monkeypatch.setattr(leftovers, "threads", fails)
+    monkeypatch.setattr(leftovers, "threads_left", fails)
     with pytest.warns(LifespanWarning, match="lifespec itself failed here, please report it"):
         asyncio.run(main())
 

@@ -34,9 +34,9 @@ def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
     before, others = {*threading.enumerate()}, leftovers.processes(os.getpid())
     with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
         pool.submit(int).result()
-        assert (leftovers.threads(before), leftovers.processes(os.getpid())) == ([], others)
+        assert (leftovers.threads_left(before), leftovers.processes(os.getpid())) == ([], others)
         pool.submit(time.sleep, 2 * leftovers.ENDING)
-        assert len(leftovers.threads(before)) == 1
+        assert len(leftovers.threads_left(before)) == 1
     assert leftovers.processes(os.getpid()) == others
 
 
@@ -45,21 +45,21 @@ def test_a_thread_of_a_pool_counts_only_while_it_works() -> None:
     before, (left, right) = {*threading.enumerate()}, socket.socketpair()
     with left, ThreadPoolExecutor(1) as pool, right:
         pool.submit(int).result()
-        assert leftovers.threads(before) == []
+        assert leftovers.threads_left(before) == []
         pool.submit(left.recv, 1)
         time.sleep(0.1)
-        assert len(leftovers.threads(before)) == 1
+        assert len(leftovers.threads_left(before)) == 1
 
 
 def test_a_thread_of_anyio_is_busy_or_ends_with_the_process() -> None:
     async def main() -> None:
         await anyio.to_thread.run_sync(int)
-        assert leftovers.threads(before) == []
+        assert leftovers.threads_left(before) == []
         async with anyio.create_task_group() as group:
             with right:
                 group.start_soon(anyio.to_thread.run_sync, left.recv, 1)
                 await anyio.sleep(0.1)
-                assert len(leftovers.threads(before)) == 1
+                assert len(leftovers.threads_left(before)) == 1
 
     before, (left, right) = {*threading.enumerate()}, socket.socketpair()
     with left:

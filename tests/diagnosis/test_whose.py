@@ -137,7 +137,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         (folder / name).write_text(source)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(stacks, "served", [])
-    monkeypatch.setattr(whose, "_unknown", set())
+    monkeypatch.setattr(whose, "_nobodys", set())
     before = {*sys.modules}
     yield import_module("hub.main")
     for name in ("hub", "hub.lives", "hub.main", "dialer", "dock", "dock.main", "tower"):
@@ -156,7 +156,7 @@ def where(app: Any) -> list[str]:
             frames = waits.of(task).frames
             if frames and frames[-1].f_code.co_name in ("get", "wait"):
                 break
-        shown = stacks.shown(frames)
+        shown = stacks.lines_to_show(frames)
         task.cancel()
         await asyncio.wait([task])
         return shown

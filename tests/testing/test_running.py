@@ -18,7 +18,7 @@ import uvloop
 
 from lifespec import Lifespan, ShutdownFailed, StartupFailed, StartupTimeout, server_trio
 from lifespec.diagnosis.exits import ProcessEnded, noting_exits
-from lifespec.diagnosis.fact import short
+from lifespec.diagnosis.fact import short_path
 from lifespec.testing import running
 from lifespec.testing.running import LifespanWarning, Running, ViolationsFound
 from scripted import NOT_STOPPED, STARTED, STOPPED, says
@@ -193,7 +193,7 @@ async def starts_workers_in_a_request(scope: Any, receive: Any, send: Any) -> No
 
 LEFT = (
     "The application left behind a task that still runs: `worker` (worker), made in"
-    f" `starts_workers`, {short(Path(__file__))}:{starts_workers.__code__.co_firstlineno + 3}."
+    f" `starts_workers`, {short_path(Path(__file__))}:{starts_workers.__code__.co_firstlineno + 3}."
     " Cancel it in the clean-up."
 )
 
@@ -293,7 +293,7 @@ async def raises_exit(_: Any) -> None:
 def line_of(function: Callable[..., Any], lines: int) -> str:
     """Return where a line of a function is, as a sentence has it."""
     code = function.__code__
-    return f"`{code.co_name}`, {short(Path(__file__))}:{code.co_firstlineno + lines}"
+    return f"`{code.co_name}`, {short_path(Path(__file__))}:{code.co_firstlineno + lines}"
 
 
 @pytest.mark.parametrize(

@@ -277,7 +277,7 @@ def test_the_authors_handlers_of_signals_are_seen() -> None:
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
         loops: Any = [loop]
-        found = looks.handlers(loops)
+        found = looks.handlers_of_author(loops)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert {name: each[2].rpartition(".")[2] for name, each in found.items()} == {
@@ -332,9 +332,9 @@ def test_a_loop_that_only_waits_for_its_threads_does_not_run(agent: Agent) -> No
         return loop.shutdown_default_executor()
 
     with running(for_ever):
-        before = len(agent.running(stacks.threads()))
+        before = len(agent.running(stacks.top_frames()))
         with running(closes):
-            found = len(agent.running(stacks.threads()))
+            found = len(agent.running(stacks.top_frames()))
             over.set()
     assert (before, found) == (1, 1)
 
@@ -503,7 +503,7 @@ def test_an_answer_to_a_call_before_it_was_watched_is_seen_too(toy: Any, agent: 
 
 def test_a_process_without_asyncio_has_no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "asyncio.events", SimpleNamespace())
-    assert alive.loops(stacks.threads()) == {}
+    assert alive.loops(stacks.top_frames()) == {}
 
 
 def test_what_asyncio_wait_waits_for_is_followed() -> None:

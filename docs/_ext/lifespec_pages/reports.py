@@ -29,7 +29,7 @@ def checked(words: list[str]) -> Report:
     subject: Any = name
     given.noted.clear()
     try:
-        with given.noting(), redirect_stdout(sys.stderr):
+        with given.noting_calls(), redirect_stdout(sys.stderr):
             subject = getattr(import_module(module), attribute)
     except Exception:  # noqa: S110  an import that fails is for a process of its own
         pass

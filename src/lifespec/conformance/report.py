@@ -10,7 +10,7 @@ from lifespec.conformance.cases import COURSE, TWICE, Role, load, vocabulary
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import FAILING, name_of, names_of
+from lifespec.diagnosis.problem import FAILING, names_of, problem_of
 from lifespec.pages import more
 from lifespec.testing.trace import sequence
 from lifespec.words import Words, base, sentences, site
@@ -101,7 +101,7 @@ class Report:
         # FAILING has the worst first, and a dict keeps the order in which its keys came
         by_name: dict[str, list[Fact]] = {name: [] for name in FAILING}
         for row in self.rows:
-            name = name_of(row.fact)
+            name = problem_of(row.fact)
             if name:
                 by_name[name].append(row.fact)
         return {name: facts for name, facts in by_name.items() if facts}

@@ -5,10 +5,10 @@ fault, and the change after which it has none.
 """
 
 import errno
-from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import NamedTuple
 
-from lifespec.diagnosis.fact import Error, Fact
+from lifespec.diagnosis.fact import Error, Fact, kinds_in
 from lifespec.diagnosis.stacks import CANCELLED, Raised
 
 
@@ -31,8 +31,8 @@ class Row(NamedTuple):
     file: str = ""
 
 
-KEYS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
-MISSES = [repr(key) for key in KEYS]
+OF_REQUESTS = ("path", "headers", "method", "query_string", "client", "server")  # of requests alone
+MISSES = [repr(key) for key in OF_REQUESTS]
 DOING = ("doing-running", "doing-late", "doing-not-received", "doing-awaits-task")
 ATTRIBUTE, KEY, RUNTIME = "builtins.AttributeError", "builtins.KeyError", "builtins.RuntimeError"
 OS, TYPE, VALUE = "builtins.OSError", "builtins.TypeError", "builtins.ValueError"
@@ -58,7 +58,7 @@ SERVICES = (
     "pika.exceptions.AMQPConnectionError", "nats.errors.NoServersError",
     "elastic_transport.ConnectionError", "psycopg.errors.ConnectionTimeout",
 )  # fmt: skip
-REFUSED = (
+UNANSWERED = (
     errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT,
 )  # fmt: skip
 HOOKS = ("argument 'on_startup'", "argument 'on_shutdown'")
@@ -96,7 +96,7 @@ ROWS = (
     Row((), "advise-variable", [KEY], file="<frozen os>"),
     Row((), "advise-port", [OS], numbers=[errno.EADDRINUSE]),
     Row((), "advise-service", SERVICES),
-    Row((), "advise-service", [OS], numbers=REFUSED),
+    Row((), "advise-service", [OS], numbers=UNANSWERED),
     Row((), "advise-service", [OS], ["Connect call failed"]),  # several addresses have no number
     Row((), "advise-service", DRIVERS, UNREACHABLE),
     Row((), "advise-cancelled", [CANCELLED]),
@@ -151,7 +151,10 @@ ROWS = (
 
 def on_error(error: Error) -> Fact | None:
     """Return what to change by the kind of an exception; None if nothing is known."""
-    return next((Fact(each.change) for each in ROWS if not each.found and fits(each, error)), None)
+    for row in ROWS:
+        if not row.found and fits(row, error):
+            return Fact(row.change)
+    return None
 
 
 def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
@@ -159,9 +162,16 @@ def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
 
     `where` is the phase, and the name of a server.
     """
-    known = {*where, *_kinds(found)}
-    rows = (each for each in ROWS if known & {*each.found} and each.where in ("", *where))
-    return next((Fact(each.change) for each in rows if fits(each, error)), None)
+    known = set(kinds_in(found))
+    known.update(where)
+    for row in ROWS:
+        if known.isdisjoint(row.found):
+            continue
+        if row.where and row.where not in where:
+            continue
+        if fits(row, error):
+            return Fact(row.change)
+    return None
 
 
 def fits(row: Row, error: Error | None) -> bool:
@@ -174,9 +184,13 @@ def fits(row: Row, error: Error | None) -> bool:
         return False
     if not row.classes:
         return True
-    # a group has the cancellations of its tasks, too: only the first counts
-    later = [each for each in error.chain[1:] if CANCELLED not in each.classes]
-    return any(_is_about(row, each) for each in [*error.chain[:1], *later])
+    for number, raised in enumerate(error.chain):
+        # a group has the cancellations of its tasks, too: only the first counts
+        if number and CANCELLED in raised.classes:
+            continue
+        if _is_about(row, raised):
+            return True
+    return False
 
 
 def _is_about(row: Row, raised: Raised) -> bool:
@@ -185,17 +199,11 @@ def _is_about(row: Row, raised: Raised) -> bool:
         return False
     if row.numbers and raised.errno not in row.numbers:
         return False
-    return not row.says or any(each in raised.text for each in row.says)
+    if not row.says:
+        return True
+    return any(text in raised.text for text in row.says)
 
 
 def is_misshapen(error: Error) -> bool:
     """Tell whether a framework could not use the lifespan that it was given."""
     return any(row.own is False and fits(row, error) for row in ROWS)
-
-
-def _kinds(part: Any) -> Iterator[str]:
-    """Yield the kind of a fact, and those of its parts."""
-    if isinstance(part, Fact):
-        yield part.kind
-        for each in part.parts.values():
-            yield from _kinds(each)

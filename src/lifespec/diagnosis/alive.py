@@ -23,7 +23,7 @@ _IDLE = (
     ("concurrent/futures/thread.py", "_worker", False),
     ("anyio/_backends/_asyncio.py", "run", True),
 )
-_RUNS = (
+_RUNNERS = (
     "run_forever",
     "run_until_complete",
     "run",
@@ -39,28 +39,32 @@ def threads() -> list[Any]:
     return [*getattr(sys.modules.get("threading"), "_active", {}).values()]
 
 
-def holds(thread: Any) -> bool:
+def keeps_process(thread: Any) -> bool:
     """Tell whether a thread delays the end of the process; that of an idle pool does not."""
     if thread.daemon or thread.ident == get_ident():
         return False
     pending = getattr(thread, "pending_work_items", None)
     if pending is not None:  # a pool of processes
         return bool(pending)
-    codes = [each.f_code for each in stacks.of_thread(stacks.threads().get(thread.ident))]
-    queued = False
+    codes = [each.f_code for each in stacks.of_thread(stacks.top_frames().get(thread.ident))]
+    is_in_queue = False
     while codes and codes[-1].co_filename in _WAITING:
-        queued = codes.pop().co_filename == _WAITING[1] or queued
-    inner = codes[-1] if codes else None
-    return inner is None or not any(
-        inner.co_filename.endswith(file) and (inner.co_name, queued) == (name, in_queue)
-        for file, name, in_queue in _IDLE
-    )
+        if codes.pop().co_filename == _WAITING[1]:
+            is_in_queue = True
+    if not codes:
+        return True
+    inner = codes[-1]
+    for file, name, in_queue in _IDLE:
+        if inner.co_filename.endswith(file) and (inner.co_name, is_in_queue) == (name, in_queue):
+            return False
+    return True
 
 
-def name_of(thread: Any) -> str:
+def thread_name(thread: Any) -> str:
     """Return the name of a thread, and what it belongs to if that is a pool of processes."""
-    of_pool = hasattr(thread, "pending_work_items")
-    return f"{thread.name} of ProcessPoolExecutor" if of_pool else str(thread.name)
+    if hasattr(thread, "pending_work_items"):
+        return f"{thread.name} of ProcessPoolExecutor"
+    return str(thread.name)
 
 
 def children(pid: int, folder: str = "/proc") -> dict[int, str]:
@@ -68,20 +72,33 @@ def children(pid: int, folder: str = "/proc") -> dict[int, str]:
 
     Those that end by themselves are left out: of pools of processes, and Python's own.
     """
-    pooled = {number for each in threads() for number in getattr(each, "processes", None) or ()}
+    found: dict[int, str] = {}
+    if not os.path.isdir(folder) or _is_childless(pid):
+        return found
+    pooled: set[int] = set()
+    for thread in threads():
+        pooled.update(getattr(thread, "processes", None) or ())
     started = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
-    names = {each.pid: f"{each.name} of multiprocessing" for each in [*started]}
-    found = {}
-    for name in os.listdir(folder) if os.path.isdir(folder) and not _is_childless(pid) else ():
+    names = {process.pid: f"{process.name} of multiprocessing" for process in list(started)}
+    for name in os.listdir(folder):
+        if not name.isdigit():
+            continue
+        number = int(name)
         try:
-            of_pid = name.isdigit() and _parent(f"{folder}/{name}") == pid
-            command = _command(f"{folder}/{name}") if of_pid else _HELPERS[0]
+            if _parent(f"{folder}/{name}") != pid:
+                continue
+            command = _command(f"{folder}/{name}")
         except (OSError, ValueError):  # it has ended meanwhile
             continue
-        if not any(each in command for each in _HELPERS) and int(name) not in pooled:
-            forked = command == _command(f"{folder}/{pid}")
-            shown = names.get(int(name)) or ("os.fork" if forked else command[:60])
-            found[int(name)] = f"{shown} ({name})"
+        if number in pooled or any(helper in command for helper in _HELPERS):
+            continue
+        if number in names:
+            command = names[number]
+        elif command == _command(f"{folder}/{pid}"):
+            command = "os.fork"
+        else:
+            command = command[:60]
+        found[number] = f"{command} ({name})"
     return found
 
 
@@ -119,11 +136,13 @@ def loops(frames: dict[int, Any]) -> dict[Any, Any]:
     kind = events.AbstractEventLoop
     for top in frames.values():
         for frame in stacks.of_thread(top):
-            if frame.f_code.co_name in _RUNS and "self" in frame.f_code.co_varnames:
-                runs = frame.f_locals.get("self")
-                loop = runs if isinstance(runs, kind) else getattr(runs, "_loop", None)
-                if isinstance(loop, kind) and loop.is_running():
-                    found[loop] = top
+            if frame.f_code.co_name not in _RUNNERS or "self" not in frame.f_code.co_varnames:
+                continue
+            loop = frame.f_locals.get("self")
+            if not isinstance(loop, kind):  # what runs one, such as a Runner
+                loop = getattr(loop, "_loop", None)
+            if isinstance(loop, kind) and loop.is_running():
+                found[loop] = top
     return found
 
 
@@ -150,15 +169,15 @@ def tasks(loop: Any, top: Any) -> list[Any]:
     try:
         return [*sys.modules["asyncio.tasks"].all_tasks(loop)]
     except RuntimeError:  # a task of granian's has no loop
-        return [each for each in _registered() if each._loop is loop and not each.done()]  # noqa: SLF001
+        return [each for each in _known_tasks() if each._loop is loop and not each.done()]  # noqa: SLF001
 
 
 def failed_tasks() -> list[Any]:
     """Return the tasks of asyncio whose exception was not retrieved, before Python 3.14."""
-    return [each for each in _registered() if getattr(each, "_log_traceback", False)]
+    return [each for each in _known_tasks() if getattr(each, "_log_traceback", False)]
 
 
-def _registered() -> list[Any]:
+def _known_tasks() -> list[Any]:
     """Return all tasks of asyncio that something refers to, also those that are done."""
     module = sys.modules.get("asyncio.tasks")
     found: Any = getattr(module, "_scheduled_tasks", None) or getattr(module, "_all_tasks", ())

@@ -76,7 +76,7 @@ def _sample(seen: Places) -> None:
     """Count the lines that threads are at, for a window: not those that have called lifespec."""
     end = time.monotonic() + WINDOW
     while time.monotonic() < end:
-        for thread, top in stacks.threads().items():
+        for thread, top in stacks.top_frames().items():
             if at := _at(top):
                 seen.setdefault(thread, Counter())[at] += 1
         time.sleep(PAUSE)
@@ -112,7 +112,7 @@ class Spending:
 def spending(call: Callable[[], Any]) -> Iterator[Spending]:
     """Look at this thread, and at a call in its event loop, as long as the body of `with` runs."""
     spending, thread = Spending(), get_ident()
-    looker = _Looker(lambda: _look(spending, call(), stacks.threads().get(thread)))
+    looker = _Looker(lambda: _look(spending, call(), stacks.top_frames().get(thread)))
     _lookers.append(looker)
     looker.start()
     try:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from lifespec.diagnosis import guard, stacks
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, Place, fact
-from lifespec.diagnosis.stacks import is_cancellation, is_own, short
+from lifespec.diagnosis.stacks import is_cancellation, is_own, short_name
 
 NO_FAILURES = (StopIteration, StopAsyncIteration, GeneratorExit)
 ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -47,7 +47,7 @@ class Step(NamedTuple):
     @property
     def place(self) -> Place:
         """Where it is."""
-        name = short(self.code.co_qualname)
+        name = short_name(self.code.co_qualname)
         return Place.at(name, self.code.co_filename, self.line)
 
 
@@ -169,7 +169,7 @@ class Passing:
 
 
 @contextmanager
-def noting() -> Iterator[None]:
+def noting_exceptions() -> Iterator[None]:
     """Let `Passing.begin` count for what runs meanwhile."""
     before = sys.gettrace()
     try:

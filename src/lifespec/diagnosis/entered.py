@@ -20,8 +20,8 @@ from lifespec.diagnosis.author import library, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.given import Given
 from lifespec.diagnosis.opened import Made
-from lifespec.diagnosis.registered import FRAMEWORKS, LATE, Registered, held
-from lifespec.diagnosis.stacks import is_ours, is_own, line, short
+from lifespec.diagnosis.registered import FRAMEWORKS, REGISTERED_LATE, Registered, held
+from lifespec.diagnosis.stacks import is_ours, is_own, line, short_name
 
 _MANAGER = contextlib._GeneratorContextManager  # noqa: SLF001
 MAKE = _MANAGER.__init__.__code__  # the same for asynchronous ones
@@ -42,7 +42,7 @@ def never_entered(found: Collection[Registered], ran: "Ran") -> Iterator[Fact]:
             wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
             yield fact(wrong, name=each.name, type=kind, **parts)
         elif not ran.has_run(each) and not _ran_otherwise(each.code, ran.codes):
-            named = {"name": each.name} if each.kind == LATE else {}
+            named = {"name": each.name} if each.kind == REGISTERED_LATE else {}
             yield fact(each.kind, **named, **parts)
 
 
@@ -176,7 +176,7 @@ class Ran:
         maker = frame.f_back.f_back if frame.f_back else None  # of the function that is decorated
         if maker and is_own(maker.f_code.co_filename):
             variables = frame.f_locals
-            name = f"{short(variables['func'].__qualname__)}()"
+            name = f"{short_name(variables['func'].__qualname__)}()"
             where = Place.at(name, maker.f_code.co_filename, maker.f_lineno)
             manager = variables["self"]
             before = self.made.get(id(manager))

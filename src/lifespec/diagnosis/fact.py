@@ -3,7 +3,7 @@
 import linecache
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -39,13 +39,21 @@ def fact(kind: str, /, **parts: Any) -> Fact:
     return Fact(kind, parts)
 
 
+def kinds_in(part: object) -> Iterator[str]:
+    """Yield the kind of a fact, and those of its parts."""
+    if isinstance(part, Fact):
+        yield part.kind
+        for inner in part.parts.values():
+            yield from kinds_in(inner)
+
+
 def _data(part: Any) -> Any:
     if isinstance(part, Fact):
         return part.data()
     return [*map(_data, part)] if isinstance(part, tuple) else part
 
 
-def short(file: Path) -> str:
+def short_path(file: Path) -> str:
     """Return a path by which a file can be found: as an import would find it, if it is installed.
 
     Else relative to the current folder, or to the folder of sys.path that has it.
@@ -73,7 +81,7 @@ def current_folder() -> str:
 
 
 class Place(NamedTuple):
-    """A function, the path of its file as `short` has it, a line, and the source of that line."""
+    """A function, its file (see `short_path`), a line, and the source of that line."""
 
     function: str
     file: str
@@ -83,7 +91,7 @@ class Place(NamedTuple):
     @classmethod
     def at(cls, function: str, file: str, line: int) -> Self:
         """Return the place at a line of a file."""
-        return cls(function, short(Path(file)), line, linecache.getline(file, line).strip())
+        return cls(function, short_path(Path(file)), line, linecache.getline(file, line).strip())
 
     def fact(self) -> Fact:
         """Return the place as part of a sentence."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from lifespec.diagnosis import guard
 from lifespec.diagnosis.fact import Place
-from lifespec.diagnosis.stacks import is_own, short
+from lifespec.diagnosis.stacks import is_own, short_name
 
 LIFESPANS = ("lifespan", "on_startup", "on_shutdown", "plugins")  # parameters of any function
 HANDLERS = ("on_event", "add_event_handler")  # of Starlette's kind, ignored beside a lifespan
@@ -76,7 +76,7 @@ def note(frame: FrameType) -> list[Given]:  # pragma: no cover
             by = by.f_back
     if not by or not is_own(by.f_code.co_filename):
         return []
-    place = Place.at(short(by.f_code.co_qualname), by.f_code.co_filename, by.f_lineno)
+    place = Place.at(short_name(by.f_code.co_qualname), by.f_code.co_filename, by.f_lineno)
     receiver = frame.f_locals.get("self")
     found = []
     for parameter in parameters(frame.f_code):
@@ -94,7 +94,7 @@ def _name(value: Any, by: FrameType) -> str:  # pragma: no cover
     A module is called what its importer calls it.
     """
     if isinstance(value, (FunctionType, MethodType, type)):
-        return short(value.__qualname__)
+        return short_name(value.__qualname__)
     for variables in (by.f_locals, by.f_globals):
         for name, each in [*variables.items()]:
             if each is value:
@@ -103,7 +103,7 @@ def _name(value: Any, by: FrameType) -> str:  # pragma: no cover
 
 
 @contextlib.contextmanager
-def noting() -> Iterator[None]:
+def noting_calls() -> Iterator[None]:
     """Note what is given in this thread meanwhile; nothing is raised into what runs."""
     if sys.version_info >= (3, 12):  # pragma: no cover
         with _monitoring():

@@ -17,11 +17,11 @@ from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from lifespec.diagnosis.alive import children, holds
+from lifespec.diagnosis.alive import children, keeps_process
 from lifespec.diagnosis.author import caller, described, library, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
-from lifespec.diagnosis.stacks import is_ours, is_own, line, short
+from lifespec.diagnosis.stacks import is_ours, is_own, line, short_name
 
 ENDING = 0.5  # seconds that threads and processes have to end
 OF_A_POOL = 2.0  # and threads of a pool
@@ -94,11 +94,14 @@ def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
     coroutine: Any = task.get_coro()
     frame = getattr(coroutine, "cr_frame", None)
     function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
+    called = f"`{function}`"
     name = task.get_name()
-    unnamed = name.startswith("Task-") or name == "None"  # so Python 3.13.0 with a task factory
-    named = "" if unnamed else f" ({name})"
-    at = place([line(frame)]) if frame else None
-    return _named("task", f"`{function}`{named}", made or at)
+    # "None" is what Python 3.13.0 says with a task factory
+    if not name.startswith("Task-") and name != "None":
+        called = f"{called} ({name})"
+    if made is None and frame:
+        made = place([line(frame)])
+    return _named("task", called, made)
 
 
 @contextmanager
@@ -150,16 +153,18 @@ def _thread_name(thread: threading.Thread) -> Fact | str:
 
 def _named(kind: str, name: str, where: Place | None, **more: str) -> Fact | str:
     """Return a name, and the place that belongs to it if there is one."""
-    return Fact(kind, {"name": name, "place": where.fact(), **more}) if where else name
+    if where is None:
+        return name
+    return fact(kind, name=name, place=where.fact(), **more)
 
 
 # ---- what still runs ---------------------------------------------------------------------------
 
 
-def threads(before: Collection[threading.Thread]) -> list[Fact]:
+def threads_left(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the threads that started meanwhile and that the process has to wait for at its end."""
-    found = [each for each in threading.enumerate() if each not in before and holds(each)]
-    left = _unended(found, lambda thread: thread.is_alive() and holds(thread))
+    found = [each for each in threading.enumerate() if each not in before and keeps_process(each)]
+    left = _unended(found, lambda thread: thread.is_alive() and keeps_process(thread))
     return [fact("thread-left", name=_thread_name(each)) for each in left]
 
 
@@ -184,8 +189,10 @@ def _unended(
     """
     begin = time.monotonic()
     while found := [each for each in found if runs(each)]:
-        passed = time.monotonic() - begin
-        if passed > (OF_A_POOL if any(map(_is_of_pool, found)) else ENDING):
+        limit = ENDING
+        if any(map(_is_of_pool, found)):
+            limit = OF_A_POOL
+        if time.monotonic() - begin > limit:
             break
         time.sleep(POLL)
     return [*found]
@@ -223,9 +230,9 @@ def taken(before: Mapping[signal.Signals, Any]) -> list[Fact]:
     found = []
     for number, handler in now.items():
         # a method of an object is another one each time; other objects may not like to be compared
-        is_same = handler is before[number] or (
-            type(handler) is MethodType and handler == before[number]
-        )
+        is_same = handler is before[number]
+        if type(handler) is MethodType:
+            is_same = handler == before[number]
         if not is_same:
             found.append(fact("signal-taken", signal=number.name, handler=_handler(handler)))
     return found
@@ -236,16 +243,16 @@ def _handler(handler: Any) -> Fact | str:
     if type(handler) is int:
         return f"`signal.{signal.Handlers(handler).name}`"
     if type(handler) not in (FunctionType, MethodType):
-        return f"`{_shown(handler)}`"
+        return f"`{_repr_of(handler)}`"
     code, name = handler.__code__, handler.__qualname__
     if name == "_sighandler_noop":  # asyncio's
         name = "loop.add_signal_handler"
     if not is_own(code.co_filename):
         return f"`{name}`"
-    return Place.at(short(name), code.co_filename, code.co_firstlineno).fact()
+    return Place.at(short_name(name), code.co_filename, code.co_firstlineno).fact()
 
 
-def _shown(value: object) -> str:
+def _repr_of(value: object) -> str:
     try:
         return repr(value)
     except KeyboardInterrupt:

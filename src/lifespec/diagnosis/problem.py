@@ -6,10 +6,10 @@ leaves it out; of what libraries leave behind, and of what may be meant so, an a
 nothing fails.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from lifespec.diagnosis.fact import Fact
+from lifespec.diagnosis.fact import Fact, kinds_in
 
 
 class Kinds(NamedTuple):
@@ -103,24 +103,16 @@ _FAIL = {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.fail}
 _ALL = _FAIL | {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.tell}
 
 
-def name_of(found: Fact) -> str:
+def problem_of(found: Fact) -> str:
     """Return the name of the problem that fails with --strict and that a fact tells of, or ""."""
     if found.kind in _FAIL:
         return _FAIL[found.kind]
     inner = found.parts.get("what")  # of a fact with its place, or with its condition
     if isinstance(inner, Fact):
-        return name_of(inner)
+        return problem_of(inner)
     return ""
 
 
 def names_of(facts: Iterable[object]) -> list[str]:
     """Return the names of the problems that facts and their parts tell of, each once."""
-    return [*dict.fromkeys(_ALL[kind] for each in facts for kind in _kinds(each) if kind in _ALL)]
-
-
-def _kinds(part: object) -> Iterator[str]:
-    """Yield the kind of a fact, and those of its parts."""
-    if isinstance(part, Fact):
-        yield part.kind
-        for each in part.parts.values():
-            yield from _kinds(each)
+    return [*dict.fromkeys(_ALL[kind] for each in facts for kind in kinds_in(each) if kind in _ALL)]

@@ -58,10 +58,10 @@ def line(frame: Any, number: int = 0) -> Line:
     """Return where a frame is, or where it was at the line with that number."""
     code = frame.f_code
     name = getattr(code, "co_qualname", code.co_name)  # Python 3.11
-    return Line(code.co_filename, number or frame.f_lineno or 0, short(name))
+    return Line(code.co_filename, number or frame.f_lineno or 0, short_name(name))
 
 
-def short(name: str) -> str:
+def short_name(name: str) -> str:
     """Return the qualified name of a function without those of the functions around it."""
     return name.rpartition("<locals>.")[2]
 
@@ -85,7 +85,7 @@ def is_own(file: str) -> bool:
 
 def name_of(call: Any) -> str:
     """Return the name of a function or coroutine, or ""."""
-    return short(getattr(call, "__qualname__", ""))
+    return short_name(getattr(call, "__qualname__", ""))
 
 
 @cache
@@ -230,7 +230,7 @@ def application(frame: Any) -> dict[str, str]:
     return {}
 
 
-def shown(frames: list[Any]) -> list[Line]:
+def lines_to_show(frames: list[Any]) -> list[Line]:
     """Return the lines that say where a call is, the outermost first: the author's if it has any.
 
     Else those of libraries below the innermost application: its lifespan function, and what that
@@ -298,7 +298,7 @@ def _package(file: str) -> str:
     return ""
 
 
-def threads() -> dict[int, Any]:
+def top_frames() -> dict[int, Any]:
     """Return the innermost frame of each thread, by its number."""
     return sys._current_frames()  # noqa: SLF001
 

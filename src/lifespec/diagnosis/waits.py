@@ -136,7 +136,7 @@ class Looks:
     def look(self, call: Any, thread: list[Any]) -> None:
         """Look at a call whose event loop runs in the thread with these frames."""
         wait = of(call)
-        self.lines = stacks.shown(wait.frames)
+        self.lines = stacks.lines_to_show(wait.frames)
         self.awaits = wait.awaits
         if wait.is_due and thread and stacks.is_idle(thread):
             self._due += 1
@@ -173,14 +173,14 @@ def kind_of(frames: list[Any], begin: int = 0, future: Any = None) -> str:
         return ""
     if last < begin:  # the frames below are those of a task that has none of the author's
         return "task"
-    kinds = _kinds()
+    kinds = _awaited_by_code()
     for frame in inner:
         if frame.f_code in kinds:
             return kinds[frame.f_code]
     return "future" if future is not None and not inner else ""
 
 
-def _kinds() -> dict[Any, str]:
+def _awaited_by_code() -> dict[Any, str]:
     """Return what is awaited by the code of the functions of modules that are loaded."""
     kinds = {}
     for kind, functions in _PRIMITIVES.items():

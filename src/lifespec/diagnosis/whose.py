@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _MODULE = types.ModuleType
-_unknown: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
+_nobodys: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
 
 
 def learn(frames: list[Any]) -> None:
@@ -31,7 +31,7 @@ def learn(frames: list[Any]) -> None:
     """
     if stacks.served:
         return
-    calls = list(_calls(frames))
+    calls = list(_lifespan_calls(frames))
     if not calls:
         return
     begin = frames.index(calls[0])
@@ -44,15 +44,15 @@ def learn(frames: list[Any]) -> None:
         return
     packages = tuple(dict.fromkeys(names))
     candidates = [name for name in packages if name not in above]
-    if packages not in _unknown:
+    if packages not in _nobodys:
         name = _holder(calls, above) or _outermost(candidates)
         if name:
             _serve(name)
         else:
-            _unknown.add(packages)
+            _nobodys.add(packages)
 
 
-def _calls(frames: list[Any]) -> Iterator[Any]:
+def _lifespan_calls(frames: list[Any]) -> Iterator[Any]:
     """Yield the frames of applications that are called with the lifespan scope."""
     for frame in frames:
         if stacks.is_ours(frame.f_code.co_filename):

@@ -36,7 +36,7 @@ def of_future(awaited: Any) -> list[Any] | None:
 
     A function in C has no frame.
     """
-    for top in stacks.threads().values():
+    for top in stacks.top_frames().values():
         frames = stacks.of_thread(top)
         for number, frame in enumerate(frames):
             promise = _promise(frame)

@@ -235,7 +235,7 @@ class Running:
         left: list[Fact] = []
         with keeping(), suppress(RuntimeError):  # trio's nurseries leave none
             left += await self._tasks.left()
-        left += listed(leftovers.threads, self._threads)
+        left += listed(leftovers.threads_left, self._threads)
         left += listed(leftovers.processes, os.getpid(), leftovers.is_started)
         told = [fact("left-behind", what=each) for each in left]
         told += [fact("has-logged", record=each.fact()) for each in self._logged]

@@ -138,7 +138,7 @@ class Agent:
             self.is_stopping = True
         self.find_served()
         self.find_copies()
-        frames = stacks.threads()
+        frames = stacks.top_frames()
         frames.pop(get_ident(), None)
         loops = self.running(frames)
         if loops:
@@ -207,7 +207,7 @@ class Agent:
             blocked,
             [self.where(call) for call in self.lifespans],
             self.others,
-            looks.handlers(loops),
+            looks.handlers_of_author(loops),
             self.requests,
             self.open,
             self.has_all,
@@ -226,9 +226,9 @@ class Agent:
         for thread in alive.threads():
             if thread.ident == self.thread:  # the main one is a value of its own
                 continue
-            if alive.holds(thread):
+            if alive.keeps_process(thread):
                 where = lines(stacks.of_thread(frames.get(thread.ident)))
-                held.append(seen.Thread(alive.name_of(thread), where))
+                held.append(seen.Thread(alive.thread_name(thread), where))
         return held, sorted(alive.children(self.pid).values())
 
     @property
@@ -249,7 +249,7 @@ class Agent:
 
     def looked(self, looks: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.Call:
         """Return where a call is that waits."""
-        looks.look(call, stacks.of_thread(stacks.threads().get(thread)))
+        looks.look(call, stacks.of_thread(stacks.top_frames().get(thread)))
         return seen.Call(False, False, asks, with_whose(looks.lines), looks.awaits)
 
     def look_at_tasks(self, loops: dict[Any, Any], frames: dict[int, Any], now: float) -> None:
@@ -360,7 +360,7 @@ class Agent:
 
 def lines(frames: list[Any]) -> list[Any]:
     """Return the author's lines among frames, or else those of libraries, with whose they are."""
-    shown = stacks.shown(frames)
+    shown = stacks.lines_to_show(frames)
     if not shown:
         shown = [stacks.line(frame) for frame in frames[-1:]]
     return with_whose(shown)

@@ -79,7 +79,7 @@ class Hold:
         if self.noting is None and sys.version_info >= NEW:
             with contextlib.suppress(Exception):
                 given = importlib.import_module("lifespec.diagnosis.given")
-                self.noting = given.noting()
+                self.noting = given.noting_calls()
                 self.noting.__enter__()
                 atexit.register(self.note_no_more)  # before Python takes modules apart
 

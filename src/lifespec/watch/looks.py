@@ -38,7 +38,7 @@ class Busy:
         since = self.posted.get(loop)
         if since is not None:
             return now - since
-        frames = stacks.of_thread(stacks.threads().get(thread))  # now: it may wait at once
+        frames = stacks.of_thread(stacks.top_frames().get(thread))  # now: it may wait at once
         if not frames or stacks.is_idle(frames):  # the thread has ended, or waits for an event
             self.handles.pop(loop, None)
             return None
@@ -72,7 +72,7 @@ def _handle(frames: list[Any]) -> Any:
     return None
 
 
-def handlers(loops: dict[Any, Any]) -> dict[str, Any]:
+def handlers_of_author(loops: dict[Any, Any]) -> dict[str, Any]:
     """Return the author's own handlers of the signals that end a server."""
     found = {}
     for name, number in _SIGNALS.items():

@@ -9,7 +9,7 @@ from lifespec.diagnosis.stacks import Raised
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
 from lifespec.watch.seen import At, Look, Request
-from lifespec.watch.watched import STARTS, Process, Told
+from lifespec.watch.watched import STARTS, Ended, Process
 
 LINES, REQUESTS = 4, 5  # that are shown
 BLOCKED = 1  # seconds from which on an event loop is called blocked
@@ -117,7 +117,7 @@ def _is_own(lines: Sequence[At]) -> bool:
 
 
 LASTING = {"startup": "startup-lasts", "shutdown": "clean-up-lasts"}  # by what the lifespan is at
-HELD = ("process-held",)  # for advice
+KEPT = ("process-held",)  # for advice
 OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of it
 
 
@@ -133,7 +133,7 @@ def events(process: Process) -> Iterator[Cause]:
             yield Cause("own-failure", line.failure[2:], own_failure(line.failure))
 
 
-def _of_course(process: Process, told: Told, number: int) -> Cause:
+def _of_course(process: Process, told: Ended, number: int) -> Cause:
     """Return the cause for a kind of `course`."""
     kind, line = told
     if kind == "clean-up-cut-off":
@@ -324,11 +324,11 @@ def _staying(process: Process, look: Look) -> Iterator[Cause]:
     for thread in look.threads or ():
         name = fact("text", text=thread.name).at(at(thread.lines))
         what = fact("process-stays", server=server, what=fact("thread-left", name=name))
-        yield Cause(f"thread {thread.name}", "", what, sources(thread.lines)[-1:], None, HELD)
+        yield Cause(f"thread {thread.name}", "", what, sources(thread.lines)[-1:], None, KEPT)
     if not look.threads:
         for child in look.children:
             what = fact("process-stays", server=server, what=fact("process-left", name=child))
-            yield Cause(f"child {child}", "", what, (), None, HELD)
+            yield Cause(f"child {child}", "", what, (), None, KEPT)
     if _is_own(look.main) and not look.threads:
         what = Fact("doing-running").at(at(look.main), "doing-at")
         what = fact("process-stays", server=server, what=what)

@@ -27,7 +27,7 @@ HAPPENED: Mapping[type, str] = {
 }
 
 
-class Told(NamedTuple):
+class Ended(NamedTuple):
     """What is to be told of a lifespan: its kind, in `course`, and the line that has shown it."""
 
     kind: str
@@ -50,7 +50,7 @@ class Process:
         self.look: Look | None = None
         self.calls: Sequence[Call] = ()  # where those with the lifespan scope are
         self.course = Course()
-        self.told: list[Told] = []
+        self.told: list[Ended] = []
         self.is_hooked = False  # its server tells what it does, from the call on
         self.kept: Sequence[At] = ()  # the author's lines in the phase that has not ended
         self.told_to_end: float | None = None  # when a signal for the command came
@@ -83,7 +83,7 @@ class Process:
             self.host = line.by
         elif isinstance(line, seen.Died):
             kind = "died-stopping" if self.is_stopping else "died"
-            self.told.append(Told(kind, line))
+            self.told.append(Ended(kind, line))
         elif isinstance(line, seen.Called):
             self.course = Course()  # perhaps anew: in the same process, after another one
             self.is_hooked = True
@@ -116,7 +116,7 @@ class Process:
         state = self.course.state
         kind = self.course.happens(what)
         if kind:
-            self.told.append(Told(kind, line))
+            self.told.append(Ended(kind, line))
         self.times.setdefault(what, at)
         if self.course.state not in (state, "cut", "over"):
             self.kept = ()

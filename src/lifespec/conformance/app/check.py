@@ -33,7 +33,7 @@ from lifespec.conformance.judge import Judge
 from lifespec.conformance.report import Report
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import FAILING, name_of
+from lifespec.diagnosis.problem import FAILING, problem_of
 
 LIMIT = 30.0  # seconds for an answer
 AGAIN = cases.TWICE
@@ -283,7 +283,7 @@ def _summary(
 
 def _without(seen: Observation, ignored: Collection[str]) -> Observation:
     """Return what was observed without these problems."""
-    seen = replace(seen, facts=[kept for kept in seen.facts if name_of(kept) not in ignored])
+    seen = replace(seen, facts=[kept for kept in seen.facts if problem_of(kept) not in ignored])
     if "logged-error" in ignored:
         seen.logged = []
     return seen

@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 NO_ANSWER = Answer()
-PHASES = {  # in which an answer comes, by the state of the lifespan
+PHASE_OF = {  # in which an answer comes, by the state of the lifespan
     "called": "startup",
     "starting": "startup",
     "running": "serving",
@@ -179,13 +179,13 @@ class Observation:
 
     def answers(self, phase: str, how: str) -> None:
         """Note that startup or shutdown was answered, as complete or as failed."""
-        when = PHASES[self.course.state]
+        when = PHASE_OF[self.course.state]
         kind = self.course.happens(f"lifespan.{phase}.{how}")
         self._keep(phase, Answer(how, when, kind))
 
     def settle(self, how: str) -> None:
         """Note that no other answer comes: the call has ended, or its time is over."""
-        when = PHASES.get(self.course.state)
+        when = PHASE_OF.get(self.course.state)
         if when is None:  # the last answer was given
             return
         phase = "startup" if when == "startup" else "shutdown"

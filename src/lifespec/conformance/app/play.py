@@ -26,7 +26,7 @@ from lifespec.diagnosis.author import innermost, place_of
 from lifespec.diagnosis.exits import noting_exits
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
-from lifespec.diagnosis.stacks import is_cancellation, shown
+from lifespec.diagnosis.stacks import is_cancellation, lines_to_show
 from lifespec.words import cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
@@ -262,7 +262,7 @@ class Call(Answers):
         """
         looks = self.spending.looks
         now = waits.of(self.coroutine)
-        lines, awaits = shown(now.frames), now.awaits
+        lines, awaits = lines_to_show(now.frames), now.awaits
         if self.late and looks.slept:
             lines, awaits = looks.slept, "due"
         elif self.late or looks.awaits in ("due", "again"):

@@ -375,7 +375,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
 def _play(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
-    with leftovers.noting_starts(), given.noting():  # where this process imports it
+    with leftovers.noting_starts(), given.noting_calls():  # where this process imports it
         subject = job.find()
     imported = {*threading.enumerate()}
     found, routers = registered.find(subject) if looks else ([], [])
@@ -391,7 +391,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
                 passing.begin()
 
             watch = watch._replace(stops=stops)
-            with entered.running(ran), cut_off.noting():
+            with entered.running(ran), cut_off.noting_exceptions():
                 call = _call(subject, job, case, watch)
             call.seen.facts += passing.facts(complete=call.seen.shutdown.how == "complete")
             del passing  # and the exceptions, which keep what they have passed
@@ -419,7 +419,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
         seen.framework = author.library(seen.actor).capitalize()
     watch.arm(job.limit + leftovers.OF_A_POOL)
     seen.facts += open_things
-    seen.facts += guard.listed(leftovers.threads, before)
+    seen.facts += guard.listed(leftovers.threads_left, before)
     seen.facts += guard.listed(leftovers.daemons, imported)
     seen.facts += guard.listed(leftovers.processes, os.getpid())
     return seen

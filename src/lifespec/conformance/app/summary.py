@@ -26,7 +26,7 @@ from lifespec.diagnosis.logged import Logged
 
 UNRUN = ("never-ran", "handler-ignored", "registered-late")  # kinds of lifespans that never ran
 ENTERED = "made-only"  # what the other case may have entered
-CUT_OFF = ("cut-off", "left-out")  # kinds of clean-up that did not run
+NOT_CLEANED = ("cut-off", "left-out")  # kinds of clean-up that did not run
 NOTES = (  # kinds of facts that its author may want to know, in this order
     "state-rebound",
     "signal-taken",
@@ -192,7 +192,7 @@ class Summary:
 
     def _left_open(self) -> Iterator[Fact]:
         yield from self.last.known("unclosed")
-        yield from self._both(*CUT_OFF)[:MOST]
+        yield from self._both(*NOT_CLEANED)[:MOST]
 
     def _never_ran(self) -> list[Fact]:
         """Return what never ran, in no case; none if it had no time to run."""
