@@ -44,7 +44,7 @@ def taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
     monkeypatch.syspath_prepend(folder)
     (folder / "toyserver.py").write_text(TOY)
-    held = Hold(str(folder), str(Path(hold.__file__).parents[2]))
+    held = Hold(str(folder), str(Path(hold.__file__).parents[2]), "lifespec.conformance.app.held")
     monkeypatch.setattr(held, "hook", held.hook)
     names = {name for name in hold.PLACES if name in sys.modules}
     for name in names:  # of this process, which others test
@@ -307,7 +307,7 @@ def test_an_application_is_had_as_its_server_has_it() -> None:
     reading, writing = os.pipe()
     pid = os.fork()
     if not pid:
-        held = Takes(".", ".")
+        held = Takes(".", ".", "")
         for name in hold.PLACES:
             held.hook(importlib.import_module(name))
         held.noting.__exit__(None, None, None)

@@ -48,11 +48,11 @@ class Home:
 class Hold:
     """What takes the application of this process; once it has, servers serve as ever.
 
-    `home` is where lifespec is.
+    `home` is where lifespec is, and `host` its module that then has the application.
     """
 
-    def __init__(self, folder: str, home: str) -> None:
-        self.folder, self.home = folder, home
+    def __init__(self, folder: str, home: str, host: str) -> None:
+        self.folder, self.home, self.host = folder, home, host
         self.is_over = False
         self.noting: Any = None
         self.finder = hooks.Finder(PLACES, self.hook)
@@ -140,8 +140,8 @@ class Hold:
             os._exit(0)
         leave_loop()
         try:
-            held = importlib.import_module("lifespec.conformance.app.held")
-            held.main(connection.detach(), app, target)
+            host = importlib.import_module(self.host)
+            host.main(connection.detach(), app, target)
         except BaseException:
             with open(os.path.join(self.folder, "failed"), "w", encoding="utf-8") as file:
                 traceback.print_exc(file=file)

@@ -43,12 +43,13 @@ BLOCK = 65536  # bytes
 SHORT = 60  # characters of the path of a folder for a socket
 # what travels into the command's processes
 HELD = {"diagnosis": ("guard", "stacks"), "watch": ("hold", "hooks", "seen")}
+HOST = "lifespec.conformance.app.held"  # which has the application there
 BEGIN = """\
 import sys
 sys.path.insert(0, {folder!r})
 try:
     import lifespec_held.watch.hold
-    lifespec_held.watch.hold.Hold({folder!r}, {home!r}).begin()
+    lifespec_held.watch.hold.Hold({folder!r}, {home!r}, {host!r}).begin()
 except Exception:
     pass
 sys.path[:] = [entry for entry in sys.path if entry != {folder!r}]
@@ -107,7 +108,7 @@ class Command(Host):
     def _prepare(self) -> None:
         """Write what begins in each Python of the command."""
         put(self.folder / "lifespec_held", HELD)
-        begin = BEGIN.format(folder=str(self.folder), home=HOME)
+        begin = BEGIN.format(folder=str(self.folder), home=HOME, host=HOST)
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
     def _start(self) -> "subprocess.Popen[bytes]":
