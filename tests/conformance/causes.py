@@ -1021,35 +1021,6 @@ async def app(scope, receive, send):
 -    await inner({**scope, "state": {}}, receive, send)
 +    await inner(scope, receive, send)
 
-## context-variable
-> gives to the context variable `USER`: put it into the state
-= context-variable
-from contextvars import ContextVar
-USER = ContextVar("USER")
-async def life(app):
--    USER.set("Ada")
--    yield
-+    yield {"user": "Ada"}
-
-## entered-twice
-> `pool`, shop.py:7 is entered twice in one startup
-= entered-twice
-from starlette.routing import Router
-router = Router(lifespan=pool)
-async def life(app):
--    async with pool(app), router.lifespan_context(app) as state:
-+    async with router.lifespan_context(app) as state:
-        yield state
-
-## made-only
-> `pool()`, shop.py:14 makes a context manager, and nothing enters it
-= made-only
-async def life(app):
--    pool()
--    yield
-+    async with pool():
-+        yield
-
 ## skipped
 > `await close()` did not run, in `life`, shop.py:21: the CancelledError of `await task
 async def close():
@@ -1063,57 +1034,4 @@ async def life(app):
 -        await close()
 +    await close()
 
-## task-left
-> a task that still runs: `sleep` (poller), made in `life`
-> a task that still runs: `sleep`, made in `life`
-= task-left
-async def life(app):
-    poller = asyncio.create_task(asyncio.sleep(100), name="poller")
-    task = asyncio.create_task(asyncio.sleep(100))
-    yield
-+    poller.cancel()
-+    task.cancel()
-
-## task-unawaited
-> a task that was cancelled and still runs: `work`
-> Await it after
-= task-left
-async def work():
-    try:
-        await asyncio.sleep(100)
-    finally:
-        await asyncio.sleep(0.2)
-async def life(app):
-    task = asyncio.create_task(work())
-    yield
-    task.cancel()
-+    await asyncio.wait([task])
-
-## unclosed
-> Client of anyio, made in `life`, shop.py:21. Close it in the clean-up.
-= left-open
-class Client:
-    def __init__(self):
-        self.is_closed = False
-    is_closed = True
-    def aclose(self):
-        self.is_closed = True
-Client.__module__ = "anyio"  # as a library has it
-async def life(app):
-    app.state.client = Client()
-    yield
-+    app.state.client.aclose()
-
-## busy
-> `poll`, shop.py:14 uses
-= busy
-async def poll():
-    while True:
--        await asyncio.sleep(0)
-+        await asyncio.sleep(1)
-async def life(app):
-    async with anyio.create_task_group() as group:
-        group.start_soon(poll)
-        yield
-        group.cancel_scope.cancel()
 """)

@@ -1,5 +1,6 @@
 """The programs of the pages of problems: what has the fault, as the page shows it."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,10 +10,11 @@ FOLDER = Path(__file__).parents[2] / "docs" / "problems"
 
 
 class Program(NamedTuple):
-    """A program with a fault; `hangs` says whether its check has a limit."""
+    """A program with a fault; `hangs` says whether its check has a limit, `only` names cases."""
 
     source: str
     hangs: bool
+    only: list[str]
 
 
 def _programs() -> dict[str, Program]:
@@ -22,7 +24,9 @@ def _programs() -> dict[str, Program]:
         for block in blocks(path, path.name):
             if "report" in block.classes:
                 hangs = "--timeout" in block.source
-                found.setdefault(path.stem, Program(dict(block.files)["shop.py"], hangs))
+                only = re.findall(r"--only (\S+)", block.source)
+                program = Program(dict(block.files)["shop.py"], hangs, only)
+                found.setdefault(path.stem, program)
     return found
 
 

@@ -176,7 +176,7 @@ def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
 # ---- advice is tried ---------------------------------------------------------------------------
 
 SERVING = {
-    "advise-register-sooner", "busy",
+    "advise-register-sooner",
 }  # fmt: skip
 UNTRIED = {  # advice that no change of the program follows
     "advise-missing-module": "a package is installed",
@@ -219,11 +219,17 @@ def test_each_row_of_advice_is_tried_or_says_why_not() -> None:
 @pytest.mark.parametrize("name", problems.PROGRAMS)
 def test_the_check_and_the_fixture_name_the_problem_of_a_page(name: str, tmp_path: Path) -> None:
     """What the page advises is tried where the page runs."""
-    source = problems.PROGRAMS[name].source
-    report = checked_program(tmp_path, source, quick=True, timeout=limit(name))
+    page = problems.PROGRAMS[name]
+    for _ in range(TRIES):
+        report = checked_program(
+            tmp_path, page.source, quick=not page.only, only=page.only, timeout=limit(name)
+        )
+        if english(Fact("doing-starved")) not in one_line(report):
+            break
     assert f"lifespec explain {name}" in str(report)
     assert is_chinese(report)
-    says_the_same(name, report, tmp_path)
+    if not page.only:  # a test starts once, and lets one request through
+        says_the_same(name, report, tmp_path)
 
 
 def blocks(_: Any) -> None:

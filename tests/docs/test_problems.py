@@ -18,14 +18,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "problems"
 NAMES = [name for name in PROBLEMS if pages.page(name)]
 WAITING = {  # names whose page is not written yet
-    "process-left",
-    "left-open",
-    "task-left",
-    "daemon-left",
-    "entered-twice",
-    "made-only",
-    "context-variable",
-    "busy",
     "waits-for-lock",
     "waits-for-event",
     "waits-for-queue",

@@ -30,7 +30,6 @@ Rewrite = Callable[[ast.Module, str], object]
 
 LIMIT, PROCESS_LIMIT = 60.0, 120.0  # seconds that a block may take on a busy machine
 ADDRESS = re.compile(r"(127[.]0[.]0[.]1):\d+")
-PORT = re.compile(r"(?<=\('127\.0\.0\.1', )\d{5}(?=\))")  # of an exception
 SECONDS = re.compile(r"(?<=yes, in )\d+\.\d(?= s\b)|(?<=是，用时 )\d+\.\d(?= 秒)")  # of a report
 SERVER_LINE = re.compile(r".*(?:server|parent) process \[.*\n")  # names a process
 UNDER_UVICORN = """\
@@ -317,7 +316,7 @@ def _reports(block: Block) -> list[str]:
         raise _too_long(block, block.line, PROCESS_LIMIT)
     if status:
         raise BlockFailed(block, block.line, f"the check failed: {errors.strip()[-500:]}")
-    return SECONDS.sub("0.0", PORT.sub("8000", printed)).split("\f")
+    return SECONDS.sub("0.0", printed).split("\f")
 
 
 @lru_cache(maxsize=8)  # the block with the other language follows
