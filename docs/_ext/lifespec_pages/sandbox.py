@@ -47,7 +47,7 @@ BEFORE = {
         import httpx, lifespec.testing, starlette.testclient""",
     "reports.py": """if True:
         import anyio._backends._asyncio, fastapi, lifespec.conformance.app.check, lifespec.cli
-        import lifespec.arguments, starlette.applications, starlette.routing""",
+        import httpcore, httpx, lifespec.arguments, starlette.applications, starlette.routing""",
     "": """if True:
         import fastapi, httpx, lifespec.testing, starlette.testclient
         import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.main
