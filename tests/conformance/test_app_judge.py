@@ -91,6 +91,7 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
         (saw("complete", "returned serving", framework="Flama"), "notes",
          ["This is the doing of Flama, not of your code."]),
         (saw("complete", "returned serving", framework="Flama"), "change", []),
+        (saw("cancelled"), "starts", ["no: It ended when it was cancelled."]),
         (saw("complete", "hung", STOPS, awaited="shutdown", activity="late"), "stops",
          ["no: not within 30 s (--timeout); its answer came later"]),
         (saw("complete", "raised", REFUSED,

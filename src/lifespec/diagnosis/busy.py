@@ -161,7 +161,7 @@ class _Looker:
             self.over.set()
             ended.acquire()
 
-    def leave(self) -> None:
+    def leave(self) -> None:  # pragma: no cover  tried in a process of its own
         """Look no more, and wait until the system has no such thread: Python asks it how many."""
         self.stop()
         limit = time.monotonic() + TURN
@@ -173,13 +173,13 @@ _lookers: list[_Looker] = []
 _left: list[_Looker] = []  # those that go on after a fork
 
 
-def _before_fork() -> None:
+def _before_fork() -> None:  # pragma: no cover  tried in a process of its own
     _left[:] = [looker for looker in _lookers if looker.ended]
     for looker in _left:
         looker.leave()
 
 
-def _after_fork() -> None:
+def _after_fork() -> None:  # pragma: no cover  tried in a process of its own
     """Let them look again in the next turn of the event loop: Python 3.13.0 counts threads later.
 
     In another library's loop nobody looks any more.
@@ -188,7 +188,7 @@ def _after_fork() -> None:
         asyncio.get_running_loop().call_soon(_look_again)
 
 
-def _look_again() -> None:
+def _look_again() -> None:  # pragma: no cover  tried in a process of its own
     for looker in _left:
         if looker in _lookers and not looker.ended:  # else the body of its `with` is over
             looker.start()
