@@ -53,9 +53,8 @@ def version() -> str | None:
     """Return the version of lifespec; None if it is not installed."""
     from importlib.metadata import distributions  # noqa: PLC0415  it imports much
 
-    for distribution in distributions(name="lifespec"):
-        return distribution.version
-    return None
+    installed = next(iter(distributions(name="lifespec")), None)
+    return installed.version if installed else None
 
 
 def _worded(observed: Fact) -> dict[str, Any]:
