@@ -22,7 +22,8 @@ def _programs() -> dict[str, Program]:
     found = {}
     for path in sorted(FOLDER.glob("*.md")):
         for block in blocks(path, path.name):
-            if "report" in block.classes:
+            explains = f"lifespec explain {path.stem}" in (block.output or "")
+            if "report" in block.classes and explains:  # else `lifespec watch` shows it
                 hangs = "--timeout" in block.source
                 only = re.findall(r"--only (\S+)", block.source)
                 program = Program(dict(block.files)["shop.py"], hangs, only)
