@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import takewhile
 from pathlib import Path
 
 from lifespec.catalog import WIDTH, Translate, read_catalog, wrapped
@@ -90,7 +91,7 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
 
     A paragraph is one line, as it is in the catalog.
     """
-    lines = iter(text.split("\n"))
+    lines = iter([*text.split("\n"), ""])  # the last paragraph ends, too
     paragraph: list[str] = []
     file = ""
     for line in lines:
@@ -112,8 +113,6 @@ def _parts(text: str) -> Iterator[tuple[str, str]]:
             file = f"{named[1]}.py:" if named else ""
         elif line.strip():
             paragraph.append(line.strip())
-    if paragraph:
-        yield _paragraph(paragraph)
 
 
 def _paragraph(gathered: list[str]) -> tuple[str, str]:
@@ -123,13 +122,8 @@ def _paragraph(gathered: list[str]) -> tuple[str, str]:
 
 
 def _until(lines: Iterator[str], end: str) -> list[str]:
-    """Take lines up to one that is a mark."""
-    taken = []
-    for line in lines:
-        if line == end:
-            break
-        taken.append(line)
-    return taken
+    """Take lines up to one that is a mark, which is taken, too."""
+    return [*takewhile(lambda line: line != end, lines)]
 
 
 def _shown(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tuple[str, str]]:
