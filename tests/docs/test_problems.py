@@ -18,15 +18,6 @@ DOCS = Path(__file__).parents[2] / "docs"
 FOLDER = DOCS / "problems"
 NAMES = [name for name in PROBLEMS if pages.page(name)]
 WAITING = {  # names whose page is not written yet
-    "waits-for-lock",
-    "waits-for-event",
-    "waits-for-queue",
-    "waits-for-future",
-    "waits-for-connection",
-    "waits-for-process",
-    "waits-for-thread",
-    "waits-at-startup",
-    "waits-at-shutdown",
 }
 ADVISED_FOR = {  # advice whose problem is named by what was found
     "advise-close", "advise-died", "advise-handler-ignored", "advise-register-sooner",

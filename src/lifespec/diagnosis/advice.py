@@ -117,6 +117,11 @@ ROWS = (
     Row(["doing-blocked"], "advise-blocked"),
     Row(["doing-idle"], "advise-silent"),
     Row(["doing-awaits-due"], "advise-due"),
+    Row(
+        ["doing-awaits-sleep", "doing-awaits-forever", "doing-awaits-again"],
+        "advise-clean-up",
+        where="shutdown",
+    ),
     Row(["doing-awaits-again"], "advise-again"),
     Row(["doing-awaits-thread"], "advise-thread"),
     Row(["doing-awaits-lock"], "advise-lock"),

@@ -78,17 +78,13 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     # a wait
     "blocks-the-loop": Kinds(tell=["doing-blocked", "way-out-blocked"]),
     "waits-for-lock": Kinds(tell=["doing-awaits-lock"]),
-    "waits-for-event": Kinds(tell=["doing-awaits-event"]),
+    "waits-for-event": Kinds(tell=["doing-awaits-event", "doing-awaits-future"]),
     "waits-for-queue": Kinds(tell=["doing-awaits-item", "doing-awaits-room", "doing-awaits-queue"]),
-    "waits-for-future": Kinds(tell=["doing-awaits-future"]),
     "waits-for-connection": Kinds(tell=["doing-awaits-connection"]),
     "waits-for-process": Kinds(tell=["doing-awaits-process"]),
     "waits-for-thread": Kinds(tell=["doing-awaits-thread"]),
     "waits-at-startup": Kinds(
-        tell=[
-            *("doing-awaits-sleep", "doing-awaits-forever", "doing-awaits-again"),
-            "advise-startup",
-        ]
+        tell=["advise-startup", "advise-sleep", "advise-forever", "advise-again"]
     ),
     "waits-at-shutdown": Kinds(tell=["advise-clean-up"]),
     # a server
