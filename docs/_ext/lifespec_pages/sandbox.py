@@ -47,7 +47,11 @@ BEFORE = {
         import httpx, lifespec.testing, starlette.testclient""",
     "reports.py": """if True:
         import anyio._backends._asyncio, fastapi, lifespec.conformance.app.check, lifespec.cli
-        import httpcore, httpx, lifespec.arguments, starlette.applications, starlette.routing""",
+        import httpcore, httpx, lifespec.arguments, starlette.applications, starlette.routing
+        from lifespec import catalog, words
+        from lifespec.conformance import cases, rules
+        cases.load(), cases.vocabulary(), rules.rules(), words.sentences()
+        catalog.translator("zh")""",
     "": """if True:
         import fastapi, httpx, lifespec.testing, starlette.testclient
         import uvicorn.lifespan.on, uvicorn.loops.auto, uvicorn.main
