@@ -736,7 +736,7 @@ async def life(app):
 app = FastAPI(lifespan=life, openapi_url=None)
 
 ## each start adds its routes
-> status 200 the first time, and raised RuntimeError: the client is closed, in `home`, shop.py:18
+> status 200 the first time, and raised RuntimeError: client closed, in `home`, shop.py:18
 > each start adds a route `/`; the one of the first start answers
 = second-start
 from starlette.responses import PlainTextResponse
@@ -744,7 +744,7 @@ async def life(app):
     closed = []
     async def home(request):
         if closed:
-            raise RuntimeError("the client is closed")
+            raise RuntimeError("client closed")
         return PlainTextResponse("12 apples")
     app.add_route("/", home)
     yield

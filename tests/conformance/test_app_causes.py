@@ -31,10 +31,8 @@ BLOCK = {
 }  # fmt: skip
 HANG = {
     *BLOCK, "it hangs on trio", "it waits after its last answer",
-    "advise-again", "advise-clean-up", "advise-connection", "set-from-thread", "advise-event",
-    "advise-forever", "advise-future", "advise-item", "advise-lock", "advise-process",
-    "advise-queue", "advise-room", "advise-sleep", "advise-startup",
-    "advise-thread",
+    "advise-forever", "advise-future", "advise-queue", "advise-room", "advise-sleep",
+    "advise-startup",
 }  # fmt: skip
 ENGLISH = "does not", "within", " while ", "kept", "status "
 OF_PYTHON = "object does not support the asynchronous context manager protocol"
@@ -66,7 +64,7 @@ NOT_IN_A_TEST = {  # what the fixture does not say, and why
     },
     "Python warns, and so does the test": {"it awaits nothing"},
     "its limit wakes the loop, so that it starts: the warning says so": {"set-from-thread"},
-    "the thread is of the pool of the test's loop, which waits for it": {"advise-thread"},
+    "the thread is of the pool of the test's loop, which waits for it": {"waits-for-thread"},
 }  # fmt: skip
 
 
@@ -87,7 +85,11 @@ def cause(report: Report) -> str:
 
 def limit(name: str) -> float:
     """Return the seconds for an answer: many for one that comes, on a machine that may be busy."""
-    if name in ("advise-again", "set-from-thread"):  # it is looked at several times before that
+    if name in (
+        "waits-at-startup",
+        "waits-at-shutdown",
+        "set-from-thread",
+    ):  # it is looked at several times before that
         return LIMIT * 3
     page = problems.PROGRAMS.get(name)
     if page and page.hangs:

@@ -360,13 +360,6 @@ class _Page:
         for command in more(facts):
             yield "more", self.words.say(command)
 
-    def open(self, group: Sequence[Finding]) -> str:
-        """Return what was seen of a rule that is open, and when: what happens in the first case."""
-        first, says = group[0], {case.name: case.says for case in load()}
-        names = tuple(dict.fromkeys(each.case for each in group))
-        when = self.words.translate(says.get(first.case, ""))
-        return self.say("open", rule=first.rule, when=when, what=first.observed, cases=names)
-
     def blocks(self) -> Iterator[Sequence[Finding]]:
         """Yield the findings that are told in full, equal ones of several cases together."""
         groups: dict[object, list[Finding]] = {}
