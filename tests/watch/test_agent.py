@@ -20,12 +20,14 @@ from typing import Any
 import pytest
 import trio
 import uvloop
+from starlette.background import BackgroundTask
 
 from lifespec import server
 from lifespec.diagnosis import alive, guard, stacks, waits, work
 from lifespec.watch import agent as module
 from lifespec.watch import hooks, looks, seen
 from lifespec.watch.agent import Agent
+from lifespec.watch.watched import Process
 
 HERE = Path(__file__).name
 SOURCE = """
@@ -115,14 +117,21 @@ async def board(scope: Any, receive: Any, send: Any) -> None:
         group.create_task(for_ever())
 
 
-async def serve(*types: str) -> None:
+async def mails(scope: Any, receive: Any, send: Any) -> None:
+    await BackgroundTask(for_ever)()
+
+
+async def serve(app: Any, *types: str) -> None:
     """Call an application with scopes, as a server does that nobody knows."""
     scopes = ({"type": each, "method": "GET", "path": "/board"} for each in types)
-    await asyncio.gather(*(board(each, print, print) for each in scopes))
+    await asyncio.gather(*(app(each, print, print) for each in scopes))
 
 
-def test_open_requests_and_lifespans_are_seen_with_their_lines(agent: Agent) -> None:
-    with running(lambda: serve("http", "lifespan")):
+@pytest.mark.parametrize(("app", "follows"), [(board, False), (mails, True)])
+def test_open_requests_and_lifespans_are_seen_with_their_lines(
+    app: Any, follows: bool, agent: Agent
+) -> None:
+    with running(lambda: serve(app, "http", "lifespan")):
         agent.is_stopping = True
         agent.look(time.monotonic())
         agent.look(time.monotonic())  # nothing else than before
@@ -130,7 +139,7 @@ def test_open_requests_and_lifespans_are_seen_with_their_lines(agent: Agent) -> 
     assert [call.asks for call in look.others] == [False]
     ((method, path, age, where, background, thread),) = look.requests
     assert (look.loops, look.open, method, path, age) == (1, 1, "GET", "/board", 0)
-    assert (background, thread) == (False, False)
+    assert (background, thread) == (follows, False)
     file, _line, function, own = where[-1]
     assert (Path(file).name, function, own) == (HERE, "for_ever", True)
 
@@ -154,10 +163,13 @@ def test_a_blocked_loop_is_seen_with_its_line(agent: Agent, loop: Any) -> None:
     thread = threading.Thread(target=runs)
     thread.start()
     begun.wait()
+    younger = threading.Thread(target=over.wait)  # seen before that of the loop
+    younger.start()
     for seconds in 0, 2:
         agent.look(time.monotonic() + seconds)
     over.set()
     thread.join()
+    younger.join()
     first, second = lines(agent, seen.Look)
     assert [blocked.seconds for blocked in first.blocked] == [0]
     ((seconds, where),) = second.blocked
@@ -450,7 +462,10 @@ def test_it_begins_in_forks_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     source = "import os\ndef app(scope, receive, send):\n    os._exit(4)\n"
     exec(compile(source, "/usr/lib/python3/site-packages/shop/main.py", "exec"), installed)  # noqa: S102
     installed["app"]({"type": "lifespan"}, print, print)
-    assert left == [0, 3, 4]
+    server = threading.Thread(target=os._exit, args=(5,))  # no frame of the application
+    server.start()
+    server.join()
+    assert left == [0, 3, 4, 5]
     own, other = lines(agent, seen.Left)
     assert (own.status, own.lines[-1].function) == (3, "test_it_begins_in_forks_too")
     assert other.status == 4
@@ -575,6 +590,9 @@ def test_a_copy_of_lifespecs_class_is_known_by_its_table(agent: Agent, copy: Any
     assert happened[:5] == ["Called", "Received", "Sent", "Shutdown", "Sent"]
     assert happened[5:8] == ["Called", "Received", "Raised"]
     assert happened[8:10] == ["Called", "Raised"]
+    watched = Process(Path(agent.path))
+    watched.read()
+    assert [ended.kind for ended in watched.told] == ["raised-late", "startup-cut-off"]
 
 
 async def serve_lifespan(scope: Any, receive: Any, send: Any) -> None:
@@ -646,7 +664,9 @@ def test_servers_tell_that_they_stop(agent: Agent, monkeypatch: pytest.MonkeyPat
     notes = hooks.Notes(agent, "toy")
     notes.stop()
     notes.signalled(None, None, 15)
+    notes.hosted()
     assert len(lines(agent, seen.Stop)) == 2
+    assert lines(agent, seen.Hosted)[0].by == "toy"
     assert lines(agent, seen.Signalled)[0].signal == 15
 
 
@@ -665,4 +685,6 @@ def test_a_lifespan_that_runs_just_now_is_seen(agent: Agent) -> None:
     agent.others, agent.lifespans = [], [call]
     assert agent.is_lively()
     call.is_answered = True
+    assert not agent.is_lively()
+    agent.others = [seen.Call(over=False, runs=False, asks=True, lines=[])]  # it serves
     assert not agent.is_lively()

@@ -132,7 +132,9 @@ class Notes:
             elif trigger == "raised":
                 self.raised(this, rest[1])
             elif trigger in ("cancelled", "expired"):
-                self.agent.note("Raised", seen.Error("CancelledError", "", [], outside=True))
+                chain = [([stacks.CANCELLED], "", None)]
+                error = seen.Error("CancelledError", "", [], True, chain)
+                self.agent.note("Raised", error)
 
     def begin(self, this: Any) -> Lifespan:
         """Follow the call that an object of lifespec's own class has begun."""

@@ -222,6 +222,5 @@ def was_cancelled(error: seen.Error | None) -> bool:
     """Tell whether the server, or whoever else, has cancelled the call."""
     if error is None or not error.outside:
         return False
-    for classes, _text, _errno in error.chain[:1]:  # of a group the first counts
-        return not set(CANCELLATIONS).isdisjoint(classes)
-    return False
+    classes, _text, _errno = error.chain[0]  # of a group the first counts
+    return not set(CANCELLATIONS).isdisjoint(classes)
