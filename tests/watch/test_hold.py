@@ -154,7 +154,7 @@ def test_without_other_entries_the_variable_is_gone(
     assert "PYTHONPATH" not in os.environ
 
 
-def test_a_loop_can_be_run_inside_of_another() -> None:
+def test_a_loop_can_be_run_inside_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[str] = []
 
     async def inside() -> str:
@@ -181,6 +181,8 @@ def test_a_loop_can_be_run_inside_of_another() -> None:
 
     asyncio.run(outside())
     assert found == ["inside"] * 2
+    monkeypatch.delitem(sys.modules, "asyncio")
+    hold.leave_loop()  # in a process that has imported none
 
 
 # ---- what each server does -----------------------------------------------------------------------
@@ -229,12 +231,13 @@ def hypercorn(path: str = f"{__name__}:app", **options: Any) -> None:
     run(config)
 
 
-def granian(target: str = f"{__name__}:app", **options: Any) -> None:
+def granian(target: Any = f"{__name__}:app", **options: Any) -> None:
     from granian import Granian  # type: ignore[attr-defined]  # noqa: PLC0415
     from granian.constants import Interfaces  # noqa: PLC0415
 
     interface = Interfaces(options.pop("interface", "asgi"))
-    Granian(target, port=1, interface=interface, **options).serve()
+    loader = options.pop("loader", None)
+    Granian(target, port=1, interface=interface, **options).serve(target_loader=loader)
 
 
 def granian_embedded(**options: Any) -> None:
@@ -282,6 +285,7 @@ ROWS: list[tuple[Any, dict[str, Any], tuple[Any, ...]]] = [
     (granian, {}, ("granian", app, NAME, set())),
     (granian, {"interface": "asginl"}, ("granian", app, NAME, {"off"})),
     (granian, {"target": MADE, "factory": True}, ("granian", app, f"{MADE}()", set())),
+    (granian, {"target": app, "loader": lambda target: target}, ("granian", app, "", set())),
     (granian, {"interface": "rsgi"}, ("granian", app, NAME, {"interface"})),
     (granian_embedded, {"target": app}, ("granian", app, "", set())),
     (granian_embedded, {"target": make, "factory": True}, ("granian", app, "", set())),

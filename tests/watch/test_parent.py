@@ -235,6 +235,16 @@ def test_whatever_a_program_replaces_it_runs(program: str) -> None:
     assert (status, output) == (0, "shop\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "own"),
+    [(["uvicorn", "--port", "80", "shop.web:app"], "shop"), (["python", "-m", "shop"], "")],
+)
+def test_the_agent_is_told_the_package_that_the_command_names(command: list[str], own: str) -> None:
+    with parent._folder(command) as folder:
+        begin = (folder / "begin.py").read_text("utf-8")
+    assert f".begin({str(folder)!r}, {own!r})\n" in begin
+
+
 def test_what_startup_waits_for_is_said_in_both_languages(tmp_path: Path) -> None:
     (tmp_path / "shop.py").write_text(APP.format(startup="await connect()"))
     report = tmp_path / "said.jsonl"
@@ -474,7 +484,7 @@ def test_what_handles_ctrl_backslash_is_killed(state: Command, said: list[Fact])
     state.signals.append(Signal(INT, 11.0, to_all=True))
     before = signal.signal(QUIT, lambda *_: None)
     try:
-        state._say_way_out(state.processes[os.getpid()])
+        state._say_way_out(state.processes[os.getpid()], 1)
     finally:
         signal.signal(QUIT, before)
     assert f"`kill -KILL 1 {os.getpid()}`" in Words().say(said[0])
@@ -631,11 +641,12 @@ def test_what_is_said_of_one_of_several_processes_has_its_number(
     tell = commands._teller(argparse.Namespace(words=Words(), json=file))
     row = fact("source", file="shop.py", line=1, function="f", source="pass")
     tell(fact("failed", error="KeyError"), [row], Fact("advise-silent"), 7)
-    first, second, third, page = capsys.readouterr().err.splitlines()
+    first, second, third, *more = capsys.readouterr().err.splitlines()
     assert first == "lifespec: process 7: startup failed: KeyError"
     assert second.strip() == "shop.py:1  in f  pass"
     assert third.strip() == "Answer the event before receiving the next one."
-    assert page.strip() == "lifespec explain no-answer"
+    pages = [line.strip() for line in more]
+    assert pages == ["lifespec explain startup-raised", "lifespec explain no-answer"]
     tell(Fact("last-line", {"parts": (), "status": 0}), (), None, 0)
     says, unseen = map(json.loads, file.read_text("utf-8").splitlines())
     assert says["kind"] == "of-process"

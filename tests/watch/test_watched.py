@@ -1,5 +1,6 @@
 """What a watched process waits for is judged from the lines of its agent."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lifespec.diagnosis.fact import Fact
 from lifespec.watch import seen, waiting
 from lifespec.watch.seen import At, Blocked, Call, Error, Look, Request, Thread
 from lifespec.watch.waiting import causes, events
@@ -19,6 +21,8 @@ LIBRARY = At("/x/site-packages/uvicorn/server.py", 9, "serve", own=False)
 ERROR = Error("KeyError", "'pool'", [OWN])
 CLASSES = (["asyncio.exceptions.CancelledError"], "", None)
 CANCELLED = Error("CancelledError", "", [OWN], outside=True, chain=[CLASSES])
+UNANSWERED = (["builtins.OSError"], "", errno.ECONNREFUSED)
+REFUSED = Error("ConnectionRefusedError", "", [OWN], chain=[UNANSWERED])
 CALL = Call(over=False, runs=False, asks=False, lines=[OWN])
 ASKS = CALL._replace(asks=True, lines=[LIBRARY])
 NOTHING = Look(
@@ -75,6 +79,7 @@ RAISED, CUT = seen.Raised(1.0, ERROR), seen.Raised(1.0, CANCELLED)
 STARTING = [CALLED, RECEIVED]
 SERVING = [*STARTING, sent("startup.complete")]
 STOPPING, CLEANING = [*SERVING, STOP], [*SERVING, SHUTDOWN]
+HOSTED, STOPS = seen.Hosted(1.0, "gunicorn"), [*SERVING, seen.Stop(1.0, "gunicorn")]
 ENDED = [*CLEANING, sent("shutdown.complete")]
 AT = f"`clean_up`, {HERE}:1"
 LIFE, IDLE = look(known=[CALL]), look(known=[ASKS])
@@ -164,6 +169,28 @@ def test_a_cause(lines: list[Any], sentence: str | None, tmp_path: Path) -> None
     assert sentence is None or sentence in found[0]
 
 
+@pytest.mark.parametrize(
+    ("lines", "told", "advice"),
+    [
+        ([*STARTING, sent("startup.failed", error=REFUSED)], None, "advise-service"),
+        ([*SERVING, RAISED], None, "advise-crash"),  # of an exception that says no more
+        ([*STOPPING, look(requests=[GET])], 1.0, "advise-limit-uvicorn"),
+        ([*STOPPING, look(requests=[GET._replace(thread=True)])], 1.0, "advise-thread"),
+        ([HOSTED, *STOPPING, look(requests=[GET])], 1.0, "advise-limit-gunicorn"),
+        # one worker alone, and whose it is
+        ([HOSTED, *STOPPING, look(requests=[GET])], None, "advise-limit-gunicorn-timeout"),
+        ([HOSTED, *STOPS, look(requests=[GET])], None, "advise-limit-gunicorn-worker"),
+    ],
+)
+def test_what_to_change_depends_on_what_was_raised_and_on_the_server(
+    lines: list[Any], told: float | None, advice: str, tmp_path: Path
+) -> None:
+    found = process(tmp_path, NOTHING, *lines)
+    found.told_to_end = told
+    (cause,) = causes(found, lambda at: 6.0 - at, 3.0)
+    assert cause.advice == Fact(advice)
+
+
 def test_a_signal_counts_where_the_server_says_nothing(tmp_path: Path) -> None:
     found = process(tmp_path, *SERVING, look(requests=[GET], open=1))
     for told, count in ((None, 0), (1.0, 1), (5.0, 0)):
@@ -198,6 +225,7 @@ def test_an_agent_that_does_not_look_is_told(
         ([*SERVING, LIFE, SHUTDOWN], "clean-up was cut off: its process ended before"),
         ([*STARTING, sent("startup.complete", error=ERROR), SHUTDOWN], "its process ended before"),
         ([*CLEANING, IDLE], "clean-up was cut off: its process ended before"),
+        ([*CLEANING, look(known=[CALL._replace(lines=[LIBRARY])])], "its process ended before"),
         ([*SERVING[1:], SHUTDOWN], ""),  # a process that ran already
         ([*CLEANING, RAISED], ""),
         (ENDED, ""),

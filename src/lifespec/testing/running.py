@@ -293,7 +293,7 @@ def _end(entries: Iterable[Entry]) -> str:
     for entry in entries:
         if entry.kind == "sent":
             course.happens(entry.type)
-        elif entry.kind != "refused":
+        else:
             course.happens(entry.kind)
         if entry.kind == "received" and entry.type == "lifespan.shutdown":
             course.happens("shutdown")

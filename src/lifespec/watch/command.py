@@ -178,7 +178,7 @@ class Command:
             return
         if self.lasted(self.signals[-1].time) >= GRACE:
             for process in self.alive():
-                self._say_way_out(process)
+                self._say_way_out(process, self.process.pid)
             self._say_restart(self.process)
         is_over = self.process.returncode is not None
         if is_over or self.lasted(self.signals[0].time) > self.after:
@@ -202,7 +202,7 @@ class Command:
         way = fact("way-worker", command=_kill(key, [process.pid]))
         self._say_once((process.pid, last), fact("way-out", what=what, way=way))
 
-    def _say_way_out(self, process: Process) -> None:
+    def _say_way_out(self, process: Process, command: int) -> None:
         """Say what ends a server that does not act on the signals so far."""
         last = self.signals[-1]
         if not process.has_server:
@@ -219,21 +219,18 @@ class Command:
             key = ends(process.recorded_as, process.python, waits_for, [*_pressed(self.signals)])
             what = fact(f"way-out-{waits_for}", server=server_of(process), signal=last.shown)
         if key:
-            self._say_once(last, fact("way-out", what=what, way=self._way(key)))
+            self._say_once(last, fact("way-out", what=what, way=self._way(key, command)))
 
-    def _way(self, key: str) -> Fact:
+    def _way(self, key: str, command: int) -> Fact:
         """Return how a server is ended that a key ends."""
         if key == "Ctrl-C twice":
             return Fact("way-again")
         kind = "way-quit" if key == "Ctrl-\\" else "way-kill"
-        return fact(kind, command=_kill(key, self._pids()))
+        return fact(kind, command=_kill(key, self._pids(command)))
 
-    def _pids(self) -> set[int]:
+    def _pids(self, command: int) -> set[int]:
         """Return the processes that are seen to run, with that of the command."""
-        pids = {process.pid for process in self.alive()}
-        if self.process:
-            pids.add(self.process.pid)
-        return pids
+        return {command, *(process.pid for process in self.alive())}
 
     def _say_goes_on(self, command: int) -> None:
         """Say at least that the command goes on, if nothing was said since the last signal."""
@@ -241,7 +238,7 @@ class Command:
         seconds = self.lasted(last.time)
         if self.said > last.time or seconds < self.after + 1:  # what is seen is said before
             return
-        kind, pids = "way-out-goes-on", self._pids()
+        kind, pids = "way-out-goes-on", self._pids(command)
         if not any(process.has_server for process in self.alive()):
             kind = "way-out-unseen"
             pids.update(below(command))  # the server may be one of those that no agent is in
