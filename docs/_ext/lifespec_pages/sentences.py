@@ -6,6 +6,7 @@ page: those in subfolders, in docstrings and in cells, too.
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -50,6 +51,8 @@ class Group(NamedTuple):
 
 def build(root: Path) -> None:
     """Write the catalogs of a project with the places of their messages, into build/sentences."""
+    # an older build may have catalogs of pages that have gone since
+    shutil.rmtree(root / "build/sentences", ignore_errors=True)
     folders = ["-d", "build/doctrees/gettext", "docs", "build/sentences"]
     options = ["-q", "-b", "gettext", "-t", "live", "-D", "gettext_location=1"]
     command = [sys.executable, "-m", "sphinx", *options, *folders]
