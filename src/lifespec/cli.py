@@ -107,8 +107,7 @@ class _Parser(argparse.ArgumentParser):
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
         """Add an argument, with its help in the reader's language."""
-        if "help" in options:
-            options["help"] = self.say(options["help"])
+        options["help"] = self.say(options["help"])
         return super().add_argument(*names, **options)
 
     def error(self, message: str) -> NoReturn:

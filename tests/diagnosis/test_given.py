@@ -159,7 +159,10 @@ def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None
 
 
 @pytest.mark.parametrize("holds", [False, True])
-def test_one_elsewhere_counts_if_the_subject_holds_it(found: Found, *, holds: bool) -> None:
+def test_one_elsewhere_counts_if_the_subject_holds_it(
+    found: Found, monkeypatch: pytest.MonkeyPatch, *, holds: bool
+) -> None:
+    monkeypatch.setitem(sys.modules, "forbidden", None)  # type: ignore[arg-type]
     assert "second" in found("other = Made(on_startup=[second])")
     subject = [vars(sys.modules["shop_of_test"])["other"]] if holds else []
     names = [

@@ -1,5 +1,6 @@
 """What is left behind is named: tasks, threads, processes, errors that were logged."""
 
+import asyncio
 import logging
 import multiprocessing
 import os
@@ -14,7 +15,8 @@ from typing import Any
 import anyio
 import pytest
 
-from lifespec.diagnosis import leftovers, opened
+from lifespec.diagnosis import alive, leftovers, opened
+from lifespec.diagnosis.fact import Fact
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.words import english
 
@@ -28,6 +30,21 @@ def test_a_task_without_a_place_has_its_name_alone() -> None:
     assert leftovers.task_name(task) == "`own coroutine`"
 
 
+async def test_a_task_that_a_library_makes_is_named_by_the_authors_line_that_it_is_at() -> None:
+    task = asyncio.create_task(asyncio.sleep(0))
+    assert isinstance(leftovers.task_name(task), str)  # a function of Python's
+    await task
+
+    async def poll() -> None:
+        await asyncio.sleep(0)
+
+    task = asyncio.create_task(poll())
+    named = leftovers.task_name(task)
+    await task
+    assert isinstance(named, Fact)
+    assert ", made in `poll`, " in english(named)
+
+
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
     """So do the processes from which Python forks, and which it lets remain."""
@@ -37,6 +54,9 @@ def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
         assert (leftovers.threads_left(before), leftovers.processes(os.getpid())) == ([], others)
         pool.submit(time.sleep, 2 * leftovers.ENDING)
         assert len(leftovers.threads_left(before)) == 1
+        begun = {*threading.enumerate()} - before
+        [name] = [alive.thread_name(each) for each in begun if alive.keeps_process(each)]
+        assert name.endswith(" of ProcessPoolExecutor")
     assert leftovers.processes(os.getpid()) == others
 
 
@@ -95,6 +115,16 @@ def test_a_signal_that_is_ignored_has_been_taken() -> None:
     found = leftovers.taken(before)
     signal.signal(signal.SIGTERM, before[signal.SIGTERM])
     assert [each.parts["handler"] for each in found] == ["`signal.SIG_IGN`"]
+
+
+def test_a_method_that_handles_a_signal_has_not_been_taken_by_itself() -> None:
+    stops = threading.Event()
+    own = signal.signal(signal.SIGTERM, stops.set)
+    before = leftovers.handlers()
+    signal.signal(signal.SIGTERM, stops.set)  # each time it is another object
+    found = leftovers.taken(before)
+    signal.signal(signal.SIGTERM, own)
+    assert found == []
 
 
 def test_of_what_is_open_and_its_parts_the_whole_counts() -> None:

@@ -68,7 +68,7 @@ def _held(cell: CellType) -> object:  # pragma: no cover  as what calls it
         return None
 
 
-def _functions(value: Any) -> Iterator[Any]:
+def _functions(value: Any) -> Iterator[Any]:  # pragma: no cover  as what calls it
     """Yield a function, and those that it wraps."""
     while value is not None:
         yield value
@@ -164,7 +164,7 @@ class Ran:
             return True
         return id(registered.value) in self.run
 
-    def _runs_function(self, function: object) -> None:
+    def _runs_function(self, function: object) -> None:  # pragma: no cover  as what calls it
         """Note which of those that share their code is made of a function that is entered."""
         for values in self.shared.values():
             for value in values.values():
@@ -210,7 +210,9 @@ class Ran:
             again = self._is_open(manager.func, given)
             self.entrances.append(Entrance(manager, given, _enterer(by), again, manager.func))
 
-    def _is_open(self, function: object, given: tuple[object, ...]) -> bool:
+    def _is_open(  # pragma: no cover  as what calls it
+        self, function: object, given: tuple[object, ...]
+    ) -> bool:
         """Tell whether a context manager of this function, with these arguments, is open."""
         for each in self.entrances:
             if each.function is not function or not each.manager.gen.ag_frame:

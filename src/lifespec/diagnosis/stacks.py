@@ -186,7 +186,8 @@ def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
             continue
         if frame is frames[-1] and frame.f_code.co_name == "_wait":
             tasks += frame.f_locals.get("fs", ())
-        if frame is frames[-1] and frame.f_code.co_name == "wait_for":  # before Python 3.12
+        is_limit = frame is frames[-1] and frame.f_code.co_name == "wait_for"
+        if is_limit:  # pragma: no cover  before Python 3.12 it makes a task
             tasks.append(frame.f_locals.get("fut"))
         for value in [*frame.f_locals.values()]:
             if type(value).__name__ in _GROUPS:
