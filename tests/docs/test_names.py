@@ -25,6 +25,8 @@ EXCEPTIONS = {
     "on-failure": "a value of systemd's Restart",
     "operate": "a word of a message of SQLite",
     "postgresql": "a database in an address of SQLAlchemy",
+    "pre-stop": "a path of Alibaba Cloud's Function Compute",
+    "scf_bootstrap": "a file of Tencent Cloud's SCF",
     "ssh": "a command of OpenSSH",
     "systemctl": "a command of systemd",
     "terminationGracePeriodSeconds": "a setting of Kubernetes",
