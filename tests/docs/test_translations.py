@@ -104,6 +104,8 @@ WRONG = {  # how Chinese is not set
     "a space within Chinese": rf"[{HAN}][ ]+[{HAN}]",
     "a full-width letter or digit": "[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a\u3000]",
 }
+# Markdown ends no bold text by ** between a mark and a character: the asterisks are printed.
+UNENDED = re.compile(rf"^(?:[^*]|\*\*[^*]*\*\*)*?\*\*[^*]*[{MARKS}]\*\*[{HAN}]")
 # One term has one word: words that stood for it beside the word of the glossary.
 OTHER_WORDS = {
     "退出状态": "退出码",
@@ -172,6 +174,8 @@ def faults(english: str, chinese: str) -> Iterator[str]:
             yield f"denies {denied[1]} times, the English {denied[0]}"
     if BLOCK.match(chinese) and not BLOCK.match(english):
         yield "is no paragraph: Sphinx would drop it"
+    if UNENDED.search(chinese):
+        yield "has bold text that does not end"
     if re.search(f"[{HAN}]", other):
         shown = LATIN_ONLY.sub(f"“{CODE}”", other)
         for what, pattern in WRONG.items():
