@@ -12,7 +12,6 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -129,21 +128,31 @@ class Passing:
     def facts(self, *, complete: bool) -> Iterator[Fact]:
         """Yield what was cut off; `complete` says that the application answered so."""
         for error, steps in self.found.values():
-            inside = [step for step in steps if step.called]
-            last = min(inside or steps, key=lambda step: step.depth)  # which has caught it
-            theirs = [step for step in steps if step.code is not self.root]
-            own = [step for step in theirs if is_own(step.code.co_filename)]
-            cut = next((step for step in own if self._is_cut(step, error, steps)), None)
-            if cut:
-                yield fact("cut-off", place=cut.place.fact(), source=cut.place.source)
-            elif is_cancellation(error) and last in own and last.called:
-                yield from _block(last)
-            elif last not in own and (called := [step for step in own if step.called]):
-                if not complete:
-                    yield from _left_out(called)
-                elif last.code is not self.root and called[-1].code.co_flags & ASYNCHRONOUS:
-                    place = called[-1].place.fact()
-                    yield fact("cut-off-error", place=place, error=described(error).fact())
+            yield from self._of_error(error, steps, complete=complete)
+
+    def _of_error(
+        self, error: BaseException, steps: list[Step], *, complete: bool
+    ) -> Iterator[Fact]:
+        """Yield what one exception has cut off."""
+        own: list[Step] = []
+        for step in steps:
+            if step.code is not self.root and is_own(step.code.co_filename):
+                own.append(step)
+        for step in own:
+            if self._is_cut(step, error, steps):
+                yield fact("cut-off", place=step.place.fact(), source=step.place.source)
+                return
+        inside = [step for step in steps if step.called]
+        last = min(inside or steps, key=lambda step: step.depth)  # which has caught it
+        called = [step for step in own if step.called]
+        if last in own:
+            if last.called and is_cancellation(error):
+                yield from _skipped_in_block(last)
+        elif called and not complete:
+            yield from _left_out(called)
+        elif called and last.code is not self.root and called[-1].code.co_flags & ASYNCHRONOUS:
+            place = called[-1].place.fact()
+            yield fact("cut-off-error", place=place, error=described(error).fact())
 
     def _is_cut(self, step: Step, error: BaseException, steps: list[Step]) -> bool:
         """Tell whether a scope has cancelled an await of clean-up, and not as its time was over.
@@ -153,19 +162,24 @@ class Passing:
         """
         if not is_cancellation(error) or not _is_by_scope(error):
             return False
-        text = str(error)
-        is_trios = hasattr(error, "source")
-        cancels = [each for each in self.cancels if is_trios or each.scope in text]
-        if any(each.is_limit for each in cancels) or getattr(error, "source", "") == "deadline":
+        cancels = self._cancels_by(error)
+        is_limit = any(cancel.is_limit for cancel in cancels)
+        if is_limit or getattr(error, "source", "") == "deadline":
             return False
         blocks = _blocks(step)
-        handlers = [block.owner for block in blocks if block.name == "body"]
-        if any(_handles(owner, step.after) for owner in handlers):
-            return False
-        if step.called and any(each.by is step.code for each in cancels):
+        for block in blocks:
+            if block.name == "body" and _handles(block.owner, step.after):
+                return False
+        if step.called and any(cancel.by is step.code for cancel in cancels):
             return True
         has_left = any(other.depth < step.depth for other in steps)
         return has_left and any(block.name == "finalbody" for block in blocks)
+
+    def _cancels_by(self, error: BaseException) -> list[Cancel]:
+        """Return the calls that may have cancelled by an exception: only anyio's has its scope."""
+        text = str(error)
+        is_trios = hasattr(error, "source")
+        return [cancel for cancel in self.cancels if is_trios or cancel.scope in text]
 
 
 @contextmanager
@@ -185,12 +199,26 @@ def _is_by_scope(error: BaseException) -> bool:
 
 def _handles(owner: Any, after: list[int]) -> bool:
     """Tell whether a handler of a `try` was what ran after an exception."""
+    if not after:
+        return False
     handlers = getattr(owner, "handlers", [])
-    return any(each.lineno <= line <= each.end_lineno for each in handlers for line in after[:1])
+    return any(handler.lineno <= after[0] <= handler.end_lineno for handler in handlers)
 
 
-def _block(step: Step) -> Iterator[Fact]:
-    """Yield what a CancelledError has skipped in the block that has caught it.
+def _skipped_in_block(step: Step) -> Iterator[Fact]:
+    """Yield what a CancelledError has skipped in the block that has caught it."""
+    skipped: list[ast.stmt] = []
+    for block in reversed(_caught(step)):
+        if isinstance(block.owner, LOOPS):
+            continue
+        for statement in block.statements[block.at + 1 :]:
+            if _awaits(statement):
+                skipped.append(statement)
+    yield from _first("skipped", step, skipped)
+
+
+def _caught(step: Step) -> list[Block]:
+    """Return the block that has caught a CancelledError, and those inside, the outermost first.
 
     That is a `try` whose handler ran next.  Else it is the outermost `with` to which the function
     did not come back: had one inside of it caught it, what follows there would have run.
@@ -198,55 +226,60 @@ def _block(step: Step) -> Iterator[Fact]:
     blocks = _blocks(step)
     headers = {block.owner.lineno for block in blocks if hasattr(block.owner, "lineno")}
     resumed = [line for line in step.after if line not in headers][:1]
-    bodies = [block for block in blocks if block.name == "body"]
-    caught = [block for block in bodies if _handles(block.owner, resumed)][-1:]
-    if not caught:
-        left = [block for block in bodies if isinstance(block.owner, ast.With | ast.AsyncWith)]
-        caught = [block for block in left if not _has(block, resumed)][:1]
-    skipped = list[ast.stmt]()
-    for outer in caught:
-        for block in reversed(blocks[blocks.index(outer) :]):
-            if not isinstance(block.owner, LOOPS):
-                skipped += block.statements[block.at + 1 :]
-    yield from _skipped("skipped", step, [each for each in skipped if _awaits(each)])
+    bodies = [number for number, block in enumerate(blocks) if block.name == "body"]
+    handled = [number for number in bodies if _handles(blocks[number].owner, resumed)]
+    if handled:
+        return blocks[handled[-1] :]
+    left = [number for number in bodies if _is_left(blocks[number], resumed)]
+    return blocks[min(left, default=len(blocks)) :]
 
 
-def _has(block: Block, lines: list[int]) -> bool:
-    """Tell whether a block has one of these lines."""
+def _is_left(block: Block, resumed: list[int]) -> bool:
+    """Tell whether a block is that of a `with`, to which its function did not come back."""
+    if not isinstance(block.owner, ast.With | ast.AsyncWith):
+        return False
     first, last = block.statements[0].lineno, block.statements[-1].end_lineno
-    return any(first <= line <= last for line in lines)
+    return not any(first <= line <= last for line in resumed)
 
 
 def _left_out(steps: list[Step]) -> Iterator[Fact]:
     """Yield what an exception that left the author's code has skipped there."""
     for step in steps:
-        rest = chain(*(each.statements[each.at + 1 :] for each in reversed(_blocks(step))))
-        not_run = [each for each in rest if each.lineno not in step.after]
-        calls = [each for each in not_run if _awaits(each) or _calls(each)]
-        yield from _skipped("left-out", step, [each for each in calls if not _sends(each, step)])
+        skipped: list[ast.stmt] = []
+        for block in reversed(_blocks(step)):
+            for statement in block.statements[block.at + 1 :]:
+                if statement.lineno not in step.after and _is_clean_up(statement, step):
+                    skipped.append(statement)
+        yield from _first("left-out", step, skipped)
 
 
-def _skipped(kind: str, step: Step, statements: list[ast.stmt]) -> Iterator[Fact]:
-    """Yield the first of these statements."""
-    for each in statements[:1]:
-        place = Place.at(step.place.function, step.code.co_filename, each.lineno)
-        text = ast.unparse(each).partition("\n")[0]
+def _first(kind: str, step: Step, skipped: list[ast.stmt]) -> Iterator[Fact]:
+    """Yield the first of the statements that were skipped, if there is one."""
+    if skipped:
+        place = Place.at(step.place.function, step.code.co_filename, skipped[0].lineno)
+        text = ast.unparse(skipped[0]).partition("\n")[0]
         yield fact(kind, place=place.fact(), source=text, after=step.place.source)
+
+
+def _is_clean_up(statement: ast.stmt, step: Step) -> bool:
+    """Tell whether a statement awaits or calls something, and is no answer to the server."""
+    works = _awaits(statement) or _calls(statement)
+    return works and not _sends(statement, step)
 
 
 def _awaits(statement: ast.stmt) -> bool:
     """Tell whether a statement awaits something."""
-    return any(isinstance(each, AWAITS) for each in ast.walk(statement))
+    return any(isinstance(node, AWAITS) for node in ast.walk(statement))
 
 
 def _calls(statement: ast.stmt) -> bool:
     """Tell whether a statement is a call, or has one in its blocks."""
-    expressions = [each.value for each in ast.walk(statement) if isinstance(each, ast.Expr)]
-    return any(isinstance(each, ast.Call) for each in expressions)
+    expressions = [node.value for node in ast.walk(statement) if isinstance(node, ast.Expr)]
+    return any(isinstance(value, ast.Call) for value in expressions)
 
 
 def _sends(statement: ast.stmt, step: Step) -> bool:
-    """Tell whether a statement sends an event to the server: an answer is no clean-up."""
+    """Tell whether a statement sends an event to the server."""
     match statement:
         case ast.Expr(value=ast.Await(value=ast.Call(func=ast.Name(id=name)))):
             return name == step.send
@@ -255,24 +288,24 @@ def _sends(statement: ast.stmt, step: Step) -> bool:
 
 def _blocks(step: Step) -> list[Block]:
     """Return the blocks of a function that have a line, the outermost first."""
-    found = list[Block]()
+    blocks: list[Block] = []
     try:
         node: Any = ast.parse("".join(linecache.getlines(step.code.co_filename)))
     except SyntaxError:
-        return found
+        return blocks
     while inner := _inner(node, step.line):
-        found = (
-            [inner] if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else [*found, inner]
-        )
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            blocks.clear()  # of the function around it
+        blocks.append(inner)
         node = inner.statements[inner.at]
-    return found
+    return blocks
 
 
 def _inner(node: Any, number: int) -> Block | None:
     """Return the block of a statement that has a line, if the line is in one."""
     for name in ("body", "handlers", "orelse", "finalbody", "cases"):
         statements = getattr(node, name, [])
-        for index, each in enumerate(statements):
-            if each.lineno <= number <= each.end_lineno:
+        for index, statement in enumerate(statements):
+            if statement.lineno <= number <= statement.end_lineno:
                 return Block(node, name, statements, index)
     return None
