@@ -119,10 +119,8 @@ class Ran:
         self.run = set[int]()  # the IDs of those that have run, where several share their code
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
-        self.watched = {
-            id(each) for each in (MAKE, ENTER, ENTER_PLAIN)
-        }  # and what takes a lifespan
-        self.watched |= {id(code) for code in self.shared}
+        self.watched = {id(MAKE), id(ENTER), id(ENTER_PLAIN)}  # and what takes a lifespan
+        self.watched.update(map(id, self.shared))
         self.given: list[Given] = []
         self.opened = Made()
         self.made: dict[int, tuple[weakref.ref[Any], Place]] = {}  # and not entered, by their IDs
@@ -223,10 +221,11 @@ class Ran:
 
     def twice(self, found: Collection[Registered]) -> Iterator[Fact]:
         """Yield the lifespans that were entered once more while they were open."""
-        known = {each.code: each for each in found}
-        for code in dict.fromkeys(each.code for each in self.entrances if each.again):
-            if each := known.get(code):
-                yield fact("entered-twice", place=each.place.fact())
+        known = {registered.code: registered for registered in found}
+        again = [entrance.code for entrance in self.entrances if entrance.again]
+        for code in dict.fromkeys(again):
+            if code in known:
+                yield fact("entered-twice", place=known[code].place.fact())
 
     def lost(
         self, found: Collection[Registered], state: Mapping[Any, Any], subject: object
@@ -235,19 +234,22 @@ class Ran:
 
         Those whose value is there, or is held by the application, have only other names.
         """
-        known = {each.code: each for each in found if each.stateful}
+        known = {registered.code: registered for registered in found if registered.stateful}
         yielded = {id(manager): value for manager, value in self.values}
-        for each in self.entrances:
-            value = yielded.get(id(each.manager))
-            if each.code in known and isinstance(value, Mapping):
-                missing = {key: part for key, part in value.items() if key not in state}
-                kept = held([subject, *state.values()]) if missing else {}
-                where = known[each.code].place.fact()
-                for key in [key for key, part in missing.items() if id(part) not in kept]:
-                    if each.by:
-                        yield fact("state-dropped", key=str(key), place=where, by=each.by)
-                    else:
-                        yield fact("state-unseen", key=str(key), place=where)
+        for entrance in self.entrances:
+            value = yielded.get(id(entrance.manager))
+            if entrance.code not in known or not isinstance(value, Mapping):
+                continue
+            missing = {key: part for key, part in value.items() if key not in state}
+            kept = held([subject, *state.values()]) if missing else {}
+            place_of_code = known[entrance.code].place.fact()
+            for key, part in missing.items():
+                if id(part) in kept:
+                    continue
+                if entrance.by:
+                    yield fact("state-dropped", key=str(key), place=place_of_code, by=entrance.by)
+                else:
+                    yield fact("state-unseen", key=str(key), place=place_of_code)
 
 
 def _enterer(frame: FrameType | None) -> Fact | str:  # pragma: no cover
