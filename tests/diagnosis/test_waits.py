@@ -117,6 +117,19 @@ async def task_of_the_author() -> None:
     await asyncio.gather(sleep())
 
 
+async def task_in_two_gathers() -> None:
+    await asyncio.gather(asyncio.gather(sleep()))
+
+
+async def task_behind_a_shield() -> None:
+    await asyncio.shield(sleep())
+
+
+async def task_that_is_first() -> None:
+    for first in asyncio.as_completed([sleep()]):
+        await first
+
+
 async def connection() -> None:
     left, right = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=left)
@@ -160,26 +173,30 @@ async def of_a_library() -> None:
         (future, "future"),
         (task, "task"),
         (task_of_the_author, "sleep"),
+        (task_in_two_gathers, "sleep"),
+        (task_behind_a_shield, "sleep"),
+        (task_that_is_first, "task"),
         (connection, "connection"),
         (process, "process"),
         (of_a_library, ""),
     ],
 )
 def test_what_is_awaited_is_told_by_the_functions_that_wait(call: Call, awaits: str) -> None:
-    async def main() -> waits.Wait:
+    async def main() -> tuple[waits.Wait, waits.Wait]:
         waiting = asyncio.ensure_future(call())
         for _ in range(500):
             await asyncio.sleep(0.01)
             found = waits.of(waiting)
-            if found.awaits == awaits:
+            of_coroutine = waits.of(waiting.get_coro())
+            if found.awaits == of_coroutine.awaits == awaits:
                 break
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        return found
+        return found, of_coroutine
 
-    found = asyncio.run(main())
-    assert (found.awaits, found.is_due) == (awaits, False)
+    for found in asyncio.run(main()):
+        assert (found.awaits, found.is_due) == (awaits, False)
 
 
 async def in_executor() -> None:

@@ -174,13 +174,13 @@ def has(kind: Any, name: str) -> bool:
     return any(name in _VARIABLES.__get__(base) for base in _BASES.__get__(kind))
 
 
-def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
-    """Return the tasks that a task waits for, given the frames of what it awaits.
+def inner_tasks(call: Any, frames: list[Any], future: Any = None) -> list[Any]:
+    """Return the tasks that a task or coroutine waits for.
 
-    Those of task groups of asyncio and anyio, of nurseries, of gather and asyncio.wait.
+    `frames` are those of what it awaits, and `future` what the last of them awaits.  The tasks are
+    those of task groups of asyncio and anyio, of nurseries, of gather, shield and asyncio.wait.
     """
-    waits_for = getattr(call, "_fut_waiter", None)
-    tasks = [*getattr(waits_for, "_children", ())]  # of gather
+    tasks = [*behind(getattr(call, "_fut_waiter", None)), *behind(future)]
     for frame in frames:
         if not is_installed(frame.f_code.co_filename):
             continue
@@ -188,13 +188,36 @@ def inner_tasks(call: Any, frames: list[Any]) -> list[Any]:
             tasks += frame.f_locals.get("fs", ())
         is_limit = frame is frames[-1] and frame.f_code.co_name == "wait_for"
         if is_limit:  # pragma: no cover  before Python 3.12 it makes a task
-            tasks.append(frame.f_locals.get("fut"))
+            limited = frame.f_locals.get("fut")
+            tasks += [limited, *behind(limited)]
         for value in [*frame.f_locals.values()]:
             if type(value).__name__ in _GROUPS:
                 for group in (value, getattr(value, "_nursery", None)):
                     inner = getattr(group, "_tasks", None) or getattr(group, "_children", None)
                     tasks += inner or ()
-    return [task for task in tasks if _is_running(task)]
+    return [task for task in dict.fromkeys(tasks) if _is_running(task)]
+
+
+def behind(future: Any) -> list[Any]:
+    """Return the futures that one of asyncio stands for: those of gather, and that of shield."""
+    found: list[Any] = []
+    todo = [future] if is_future(future) else []
+    while todo and len(found) < _DEEPEST:
+        one = todo.pop()
+        inner = [*getattr(one, "_children", ()), *_shielded(one)]
+        found += inner
+        todo += inner
+    return found
+
+
+def _shielded(future: Any) -> list[Any]:
+    """Return the future that asyncio.shield stands in front of; [] if this is another one."""
+    for callback, *_ in getattr(future, "_callbacks", None) or ():
+        code = getattr(callback, "__code__", None)
+        if code and code.co_name == "_outer_done_callback" and is_carrier(code.co_filename):
+            cells = dict(zip(code.co_freevars, callback.__closure__))
+            return [cells["inner"].cell_contents]
+    return []
 
 
 def _is_running(task: Any) -> bool:

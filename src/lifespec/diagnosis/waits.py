@@ -62,7 +62,11 @@ _PRIMITIVES: dict[str, dict[str, tuple[str, ...]]] = {
         "trio._timeouts": ("sleep_forever",),
     },
     "task": {
-        "asyncio.tasks": ("wait",),
+        "asyncio.tasks": (
+            "wait",
+            "as_completed.<locals>._wait_for_one",  # a class from Python 3.13 on
+            "_AsCompletedIterator._wait_for_one",
+        ),
         "asyncio.taskgroups": ("TaskGroup.__aexit__",),
         "anyio._backends._asyncio": ("TaskGroup.__aexit__",),
     },
@@ -103,7 +107,7 @@ def of(call: Any) -> Wait:
             begin = len(frames)
         of_call, future = stacks.walk(stacks.coroutine_of(call) or call)
         frames += of_call
-        inner = stacks.inner_tasks(call, of_call)
+        inner = stacks.inner_tasks(call, of_call, future)
         inner.sort(key=lambda task: not stacks.own_lines(stacks.awaited(task)))
         call = inner[0] if inner else None
     whose.learn(frames)
@@ -177,7 +181,9 @@ def kind_of(frames: list[Any], begin: int = 0, future: Any = None) -> str:
     for frame in inner:
         if frame.f_code in kinds:
             return kinds[frame.f_code]
-    return "future" if future is not None and not inner else ""
+    if future is None or inner:
+        return ""
+    return "task" if stacks.behind(future) else "future"
 
 
 def _awaited_by_code() -> dict[Any, str]:
@@ -195,9 +201,14 @@ def _awaited_by_code() -> dict[Any, str]:
 def _code(module: str, name: str) -> Any:
     """Return the code of a function of a module that is loaded, or None."""
     value: Any = sys.modules.get(module)
-    for part in name.split("."):
+    outer, _, inner = name.partition(".<locals>.")
+    for part in outer.split("."):
         value = getattr(value, part, None)
-    return getattr(value, "__code__", None)
+    code = getattr(value, "__code__", None)
+    if not inner:
+        return code
+    parts = getattr(code, "co_consts", ())
+    return next((part for part in parts if getattr(part, "co_name", "") == inner), None)
 
 
 def _is_due(future: Any) -> bool:
