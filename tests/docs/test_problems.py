@@ -19,7 +19,7 @@ FOLDER = DOCS / "problems"
 NAMES = [name for name in PROBLEMS if pages.page(name)]
 ADVISED_FOR = {  # advice whose problem is named by what was found
     "advise-close", "advise-died", "advise-handler-ignored", "advise-register-sooner",
-    "advise-never-ran", "advise-any-scope", "advise-thread", "advise-clean-up",
+    "advise-never-ran", "advise-any-scope", "advise-thread-limit", "advise-clean-up",
 }  # fmt: skip
 ONLY_SEEN_ELSEWHERE = {"open-requests", "signal-lost", "shutdown-skipped"}  # `watch` shows these
 PROSE = re.compile(r"^(?:```|\{|\(|---|myst:|  |#).*|`[^`]*`", re.MULTILINE)

@@ -175,7 +175,7 @@ def test_a_cause(lines: list[Any], sentence: str | None, tmp_path: Path) -> None
         ([*STARTING, sent("startup.failed", error=REFUSED)], None, "advise-service"),
         ([*SERVING, RAISED], None, "advise-crash"),  # of an exception that says no more
         ([*STOPPING, look(requests=[GET])], 1.0, "advise-limit-uvicorn"),
-        ([*STOPPING, look(requests=[GET._replace(thread=True)])], 1.0, "advise-thread"),
+        ([*STOPPING, look(requests=[GET._replace(thread=True)])], 1.0, "advise-thread-limit"),
         ([HOSTED, *STOPPING, look(requests=[GET])], 1.0, "advise-limit-gunicorn"),
         # one worker alone, and whose it is
         ([HOSTED, *STOPPING, look(requests=[GET])], None, "advise-limit-gunicorn-timeout"),
