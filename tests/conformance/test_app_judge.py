@@ -91,6 +91,8 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
         (saw("complete", "returned serving", framework="Flama"), "notes",
          ["This is the doing of Flama, not of your code."]),
         (saw("complete", "returned serving", framework="Flama"), "change", []),
+        (saw("returned scope", framework="Flama", refuses=True), "change",
+         [Words().say(Fact("advise-any-scope"))]),
         (saw("cancelled"), "starts", ["no: It ended when it was cancelled."]),
         (saw("complete", "hung", STOPS, awaited="shutdown", activity="late"), "stops",
          ["no: not within 30 s (--timeout); its answer came later"]),
@@ -126,6 +128,7 @@ def test_a_message_that_is_refused_the_second_time_is_told(event: str, count: in
     before = stopped(reply=fact("replied-event", event="message.ack"))
     again = stopped(reply=fact("replied-event", event=event), before=before)
     assert len([*second_start(again, 30.0)]) == count
+    assert [*second_start(saw(before=before), 30.0)] == []  # it was not started again
 
 
 def test_a_lifespan_that_ran_while_it_served_or_had_no_time_to_run_is_not_named() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Host, Mount
 
 from lifespec.conformance import cases, check_app
-from lifespec.conformance.app import forks, process
+from lifespec.conformance.app import forks, process, routes
 from lifespec.conformance.app.output import Output
 from lifespec.conformance.app.play import Call, play
 from lifespec.conformance.app.target import Job
@@ -42,6 +44,17 @@ def test_where_a_long_startup_spent_its_time_is_kept(monkeypatch: pytest.MonkeyP
     blocks = lambda _: time.sleep(0.5)  # noqa: E731
     seen = played(says("receive", blocks, STARTED, "receive", STOPPED), limit=60.0).seen
     assert seen.spent["startup"].kind == "yes-in-blocked"
+
+
+def test_a_new_object_for_the_state_is_told() -> None:
+    replaces = lambda scope: scope.update(state={})  # noqa: E731
+    seen = played(says("receive", replaces, STARTED, "receive", STOPPED)).seen
+    assert "state-rebound" in [fact.kind for fact in seen.facts]
+
+
+def test_a_route_without_a_path_leads_nowhere_of_its_own() -> None:
+    app = Starlette(routes=[Host("shop.example", Starlette()), Mount("/admin", Starlette())])
+    assert routes.paths(app) == ("/admin",)
 
 
 async def waits(scope: Any, receive: Any, send: Any) -> None:
