@@ -792,6 +792,48 @@ class Wrap:
         await receive()
         await send({"type": "lifespan.shutdown.complete"})
 app = Wrap(inner)
+
+## middleware of Starlette drops the scope
+> does not support lifespan starts without lifespan
+> `pool`, shop.py:7: it was given to Starlette, and nothing ran it change If it should
+> 1 missed: unknown-scope-rejected; 1 kept
+> lifespec explain never-ran lifespec explain unsupported
+= never-ran
+class Web:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, *three):
+        if three[0]["type"] == "http":
+            await self.app(*three)
+app = Starlette(lifespan=pool)
+app.add_middleware(Web)
+
+## middleware of FastAPI drops the scope
+> does not support lifespan starts without lifespan
+> `pool`, shop.py:7: it was given to FastAPI, and nothing ran it change If it should
+> 1 missed: unknown-scope-rejected; 1 kept
+> lifespec explain never-ran lifespec explain unsupported
+= never-ran
+from fastapi import FastAPI
+class Only:
+    def __init__(self, app, kinds):
+        self.app, self.kinds = app, kinds
+    async def __call__(self, scope, receive, send):
+        if scope["type"] in self.kinds:
+            await self.app(scope, receive, send)
+app = FastAPI(lifespan=pool)
+app.add_middleware(Only, ["http"])
+app.add_middleware(Only, ["http", "lifespan", "lifespec.unheard"])
+
+## middleware of FastAPI passes the scope on
+from fastapi import FastAPI
+class Timed:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, scope, receive, send):
+        await self.app(scope, receive, send)
+app = FastAPI(lifespan=pool)
+app.add_middleware(Timed)
 """)
 # By an advice, or a fact whose sentence has its own: a program with the fault, in whose place
 # `-` the advice puts `+`, and the exit status while it has the fault.
@@ -839,6 +881,7 @@ async def life(app):
 
 ## advise-any-scope
 > ValueError: lifespan
+= never-ran
 inner = Starlette(lifespan=pool)
 async def app(scope, receive, send):
 +    if scope["type"] == "lifespan":

@@ -41,6 +41,8 @@ SERVES = ["request-while-running", "two-loops"]  # in these, too, a cause is see
 CASES: dict[str, list[str]] = {  # where it is not seen in these three, or in others, too
     "it hangs on trio": [],
     "it keeps every rule": [],
+    "middleware of FastAPI drops the scope": [],
+    "middleware of Starlette drops the scope": [],
     "it leaves copies of itself": ALONE,  # it takes seconds in each case
     "its startup blocks": ALONE,  # the same
 }

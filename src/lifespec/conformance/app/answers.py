@@ -10,9 +10,10 @@ from typing import Any
 
 from lifespec import validate
 from lifespec.conformance.app.observation import Broken, Observation
+from lifespec.conformance.app.reached import Reached, module_of
 from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import application, chain, is_ours, line, trace_of
+from lifespec.diagnosis.stacks import chain, line, trace_of
 from lifespec.words import Told, cut, short_repr
 
 
@@ -34,6 +35,7 @@ class Answers:
     live: dict[Any, Any] | None = None
     provided: Mapping[Any, Any] = {}  # the state at the end of startup
     context: Context  # of the call
+    reached: Reached | None = None  # while nothing was received or sent
 
     def __init__(self, spec: str, seen: Observation) -> None:
         self.spec, self.seen = spec, seen
@@ -42,6 +44,7 @@ class Answers:
 
     def acts(self, *, receives: bool = False) -> None:
         """Note the innermost application that acts, which may be a framework's."""
+        self.look_no_more()
         frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
         while frame and not module_of(frame):
             frame = frame.f_back
@@ -53,6 +56,12 @@ class Answers:
         if not self.seen.startup.how:
             at = place([line(frame)])
             self.seen.answerer = at.fact() if at else None
+
+    def look_no_more(self) -> None:
+        """End to see how far the call gets: it has acted, or is over."""
+        if self.reached:
+            self.reached.stop()
+            self.reached = None
 
     def raised(self, error: BaseException) -> None:
         """Note what the call has raised, and whose doing that is."""
@@ -185,10 +194,3 @@ def _variables_of(modules: Iterable[ModuleType]) -> dict[Any, str]:
             if type(value) is ContextVar:
                 names[value] = name
     return names
-
-
-def module_of(frame: FrameType) -> str:
-    """Return the module of a frame that is an application's, or ""."""
-    if is_ours(frame.f_code.co_filename) or not application(frame):
-        return ""
-    return str(frame.f_globals.get("__name__", ""))

@@ -15,6 +15,7 @@ from lifespec import validate
 from lifespec.conformance.app.answers import REFUSED, Answers, NoApplication, SendRefused
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
 from lifespec.conformance.app.observation import LONG, Observation, Watch, parts_of, plain
+from lifespec.conformance.app.reached import Reached
 from lifespec.conformance.app.request import Request
 from lifespec.conformance.app.request import scope_of as scope_of_request
 from lifespec.conformance.app.routes import paths
@@ -360,9 +361,12 @@ class Call(Answers):
                 raise
         else:
             self.end("returned")
+        finally:
+            self.look_no_more()
 
     async def _awaitable(self) -> None:
         self.context = copy_context()
+        self.reached = Reached(self.seen)
         self.coroutine = self.app(self.scope, self._receive, self._send)
         if not hasattr(type(self.coroutine), "__await__"):
             raise NoApplication(short_repr(self.coroutine))

@@ -198,8 +198,9 @@ class Summary:
         """Return what never ran, in no case; none if it had no time to run."""
         if self.seen.shutdown.how == "complete":
             return self._unentered(*UNRUN)
+        is_dropped = not self.is_supported and not self.seen.received  # it did not come so far
         # what was no context manager never ran, however early the start has failed
-        if any(map(advice.is_misshapen, self.seen.errors)):
+        if is_dropped or any(map(advice.is_misshapen, self.seen.errors)):
             return self._unentered(*UNRUN)
         return []
 
@@ -256,7 +257,8 @@ class Summary:
         said = answer(seen, phase, self.limit)
         if seen.framework and said.kind in OF_FRAMEWORKS:
             is_own = seen.refuses or (seen.error and seen.error.place)
-            if not is_own:
+            # what its author has given to an application is dropped on its way to that
+            if not is_own and not self._never_ran():
                 return
         where = phase
         if phase == "startup" and seen.refuses and given.how in ENDED:
