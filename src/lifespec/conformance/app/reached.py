@@ -34,12 +34,13 @@ class Reached:
         self.depth = 0
         self.counts: dict[CodeType, bool] = {}  # whether further calls of a function count
         self.before: Any = sys.getprofile()
-        if self.before is None or callable(self.before):  # else it is a profiler written in C
+        # else it is a profiler written in C
+        if self.before is None or callable(self.before):  # pragma: no branch
             sys.setprofile(self.profile)
 
     def stop(self) -> None:
         """Look no more; what the application has set itself stays."""
-        if sys.getprofile() == self.profile:
+        if sys.getprofile() == self.profile:  # pragma: no branch
             sys.setprofile(self.before)
 
     # coverage cannot trace the lines of a profile function, nor what it calls
