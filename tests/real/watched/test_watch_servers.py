@@ -88,7 +88,7 @@ KINDS = [
     *((each, "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]) for each in ALL),
     *((each, "requests", "/board /mail /chat TERM", [LATE, *THREE, CHAT]) for each in ONE),
     *((each, "clean-up-blocks", "/ TERM", [f"clean-up .* {BLOCKS} `joins`"]) for each in ONE),
-    *((each, "thread", "/ INT", [f"{STAYS} the thread `pump` is no"]) for each in ONE),
+    *((each, "thread", "/ INT", [f"{STAYS} a thread that is not a daemon: pump"]) for each in ONE),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
     ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
     ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
@@ -97,8 +97,13 @@ KINDS = [
     ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
     ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
     ("uvicorn", "busy", "/ /busy TERM", [f"{BLOCKS} `blocks`"]),
-    ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
-    ("uvicorn", "pool", "/ INT", [f"{STAYS} the thread `Thread-1 of ProcessPoolExecutor`"]),
+    ("uvicorn", "process", "/ INT", [f"{STAYS} a child process that still runs: SpawnProcess-1"]),
+    (
+        "uvicorn",
+        "pool",
+        "/ INT",
+        [f"{STAYS} a thread that is not a daemon: Thread-1 of ProcessPoolExecutor"],
+    ),
     ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
     *((each, "requests", "/ /report TERM", [IN_A_THREAD, "No limit of a server"]) for each in ONE),
     ("uvicorn", "interpreter", "/ INT", [ENDING]),  # at SIGTERM it ends by the signal itself
@@ -114,7 +119,7 @@ KINDS = [
         "hypercorn-trio",
         "clean-up-waits",
         "/ TERM",
-        [f"it sleeps for ever {ON_TRIO}", "Nothing ends"],
+        [f"it sleeps for ever {ON_TRIO}", "Cancel what the clean-up"],
     ),
 ]
 
