@@ -49,6 +49,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("docs/share-state.md", "KeyError"): "what Starlette before 0.20 raised",
     ("docs/timeouts.md", "29"): "the sum of steps that the check computes with other values",
     ("docs/troubleshooting.md", "10"): "a default of docker",
+    ("docs/troubleshooting.md", "30"): "a default of Kubernetes; docs/hosts has that of gunicorn",
     ("docs/troubleshooting.md", "daphne"): "another page has its check",
     ("docs/troubleshooting.md", "granian"): "another page has its check",
 }
