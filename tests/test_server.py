@@ -52,6 +52,34 @@ async def test_protocol_error_escapes_in_a_group(on: Any, logged: Any) -> None:
 
 
 @both
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (["receive", STOPPED], "shutdown was not requested yet"),
+        (["receive", STARTED, STARTED], "startup was already answered"),
+        (["receive", STARTED, STOPPED], "shutdown was not requested yet"),
+        (["receive", STARTED, "receive", STARTED], "startup was already answered"),
+    ],
+)
+async def test_an_answer_out_of_its_phase_is_refused(on: Any, script: list[Any], says: str) -> None:
+    refused = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for step in script:
+            try:
+                await (receive() if step == "receive" else send(step))
+            except ProtocolError as error:
+                refused.append(str(error))
+                raise
+
+    lifespan = on.Lifespan(app)
+    with contextlib.suppress(Exception):
+        async with lifespan:
+            await on.sleep(0)
+    assert [text.partition(":")[0] for text in refused] == [says]
+
+
+@both
 async def test_what_it_raises_at_last(on: Any, logged: Any) -> None:
     """When nobody waits any more it is logged, and the lifespan is as it was."""
 

@@ -362,11 +362,15 @@ def test_the_end_is_told(
 
 
 def test_a_process_that_goes_on_is_named_at_the_end(state: Command, said: list[Fact]) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()", "shop"], stdin=subprocess.PIPE) as left:
+    command = [sys.executable, "-c", "input(print())", "shop"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as left:
+        assert left.stdout
+        left.stdout.readline()  # its command line can be read
         process_of(state, left.pid, CALLED, STARTED, STOP)
         state.end(143)
         left.communicate(b"\n")
-    names = f"started in 0.5 s, still running: input() ({left.pid}); exit status 143"
+    names = f"started in 0.5 s, still running: input(print()) ({left.pid}); exit status 143"
     assert Words().say(said[-1]) == names
 
 
