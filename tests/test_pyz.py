@@ -60,7 +60,7 @@ def test_every_command_runs_from_one_file(tmp_path: Path) -> None:
     )
     assert ran.stdout.startswith("清理代码停在第一个 `await` 处\n"), ran
     for line, wanted in SAID.items():
-        words = shlex.split(line.format(python=sys.executable))
+        words = shlex.split(line.format(python=shlex.quote(sys.executable)))
         ran = subprocess.run(
             [BARE, file.name, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120
         )

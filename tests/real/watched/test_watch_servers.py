@@ -263,7 +263,8 @@ def send_to_others(program: Program, number: int) -> None:
     """Send a signal to the process that `watch` has started, as another terminal does."""
     first = Path(f"/proc/{program.process.pid}/task/{program.process.pid}/children")
     for pid in first.read_text().split():
-        if b"lifespec" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1]:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"lifespec" not in words:  # `python -m lifespec`
             os.kill(int(pid), number)
 
 
