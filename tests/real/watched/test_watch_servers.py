@@ -162,23 +162,30 @@ def hears(program: Program, pattern: str) -> None:
         time.sleep(0.05)
 
 
-def opened(program: Program, path: str) -> socket.socket:
+def opened(program: Program, path: str, patience: float = LIMIT) -> socket.socket:
     """Send a request once the server answers; return its connection, with the answer begun."""
     port: int = program.port  # type: ignore[attr-defined]
+    end = time.monotonic() + patience
     while True:
         try:
-            found = socket.create_connection(("127.0.0.1", port), LIMIT)
+            found = socket.create_connection(("127.0.0.1", port), patience)
             break
         except ConnectionRefusedError:
             assert program.process.poll() is None, program.lines
+            if time.monotonic() > end:
+                raise
             time.sleep(0.05)
     head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
     if path == "/chat":
         key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13"
         head += f"Upgrade: websocket\r\nConnection: Upgrade\r\n{key}\r\n"
-    found.sendall(f"{head}\r\n".encode())
-    if path not in ("/busy", "/report"):
-        assert found.recv(4).startswith(b"HTTP")
+    try:
+        found.sendall(f"{head}\r\n".encode())
+        if path not in ("/busy", "/report"):
+            assert found.recv(4).startswith(b"HTTP")
+    except OSError:
+        found.close()
+        raise
     return found
 
 
@@ -276,8 +283,8 @@ def tell(program: Program, how: str, folder: Path) -> None:
         (folder / "troubles.py").touch()
     elif how == "requests":
         for _ in range(4):
-            with suppress(OSError):
-                opened(program, "/").close()
+            with suppress(OSError):  # a server that stops may listen, and answer no more
+                opened(program, "/", 3).close()
     else:
         program.process.send_signal(getattr(signal, how))
 
