@@ -71,7 +71,7 @@ def lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a problem's page."""
     translate = _translator(language)
     last = ""
-    for kind, text in _shown([*_parts(page(name))], language):
+    for kind, text in _in_language([*_parts(page(name))], language):
         if last and last != "caption" and not last == kind == "item":  # items stand close together
             yield ""
         last = kind
@@ -126,7 +126,7 @@ def _until(lines: Iterator[str], end: str) -> list[str]:
     return [*takewhile(lambda line: line != end, lines)]
 
 
-def _shown(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tuple[str, str]]:
+def _in_language(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tuple[str, str]]:
     """Yield the parts that a terminal shows, of outputs those in the reader's language."""
     for number, (kind, text) in enumerate(parts):
         if kind in ("heading", "paragraph", "item", "caption"):
