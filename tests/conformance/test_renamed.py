@@ -13,7 +13,7 @@ from apart import checked_program
 from lifespec.conformance import Report
 from lifespec.words import english
 
-MEASURED = re.compile(rf"{NUMBER.pattern}|\d+ %|\d+\.\d+ s")
+MEASURED = re.compile(rf"(, in )?({NUMBER.pattern}|\d+\.\d+ s)|\d+ %")
 PROGRAMS = {
     name: causes.PRELUDE + variant(program.source, "-")
     for name, program in (causes.FAULTS | causes.PROGRAMS | causes.TRIED).items()
