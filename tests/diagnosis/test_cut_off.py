@@ -38,5 +38,5 @@ def test_an_exception_is_noted_with_its_steps() -> None:
 def test_code_without_its_source_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "shop.py"
     path.write_text("def broken(")
-    step = cut_off.Step(compile("1", str(path), "eval"), 1, 1, called=True, after=[])
+    step = cut_off.PassedFrame(compile("1", str(path), "eval"), 1, 1, called=True, after=[])
     assert cut_off._blocks(step) == []

@@ -52,7 +52,7 @@ def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
     with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
         pool.submit(int).result()
         assert (leftovers.threads_left(before), leftovers.processes(os.getpid())) == ([], others)
-        pool.submit(time.sleep, 2 * leftovers.ENDING)
+        pool.submit(time.sleep, 2 * leftovers.TIME_TO_END)
         assert len(leftovers.threads_left(before)) == 1
         begun = {*threading.enumerate()} - before
         [name] = [alive.thread_name(each) for each in begun if alive.keeps_process(each)]
@@ -104,7 +104,7 @@ def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
     threading.Timer(0.05, ended.set).start()
     began = time.monotonic()
     found = leftovers.daemons(before)
-    assert time.monotonic() - began < 4 * leftovers.ENDING  # one time for all
+    assert time.monotonic() - began < 4 * leftovers.TIME_TO_END  # one time for all
     over.set()
     assert [each.parts["name"] for each in found] == ["poller"] * 5
 

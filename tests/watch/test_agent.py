@@ -27,7 +27,7 @@ from lifespec.diagnosis import alive, guard, stacks, waits, work
 from lifespec.watch import agent as module
 from lifespec.watch import hooks, looks, seen
 from lifespec.watch.agent import Agent
-from lifespec.watch.watched import Process
+from lifespec.watch.watched import WatchedProcess
 
 HERE = Path(__file__).name
 SOURCE = """
@@ -81,7 +81,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, agent: Agent) -> Iterat
 def lines(agent: Agent, kind: Any) -> list[Any]:
     """Return the lines of a kind that it has written."""
     text = Path(agent.path).read_text("utf-8").splitlines()
-    return [line for line in map(seen.read, text) if isinstance(line, kind)]
+    return [line for line in map(seen.parsed, text) if isinstance(line, kind)]
 
 
 @contextlib.contextmanager
@@ -434,7 +434,7 @@ def test_it_looks_until_nobody_reads(
             os.close(lock)
 
     monkeypatch.setattr(agent, "look", look)
-    monkeypatch.setattr(module, "TICK", 0.0)
+    monkeypatch.setattr(module, "LIVELY", 0.0)
     monkeypatch.setattr(module, "REST", 0.0)
     lock = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
@@ -590,7 +590,7 @@ def test_a_copy_of_lifespecs_class_is_known_by_its_table(agent: Agent, copy: Any
     assert happened[:5] == ["Called", "Received", "Sent", "Shutdown", "Sent"]
     assert happened[5:8] == ["Called", "Received", "Raised"]
     assert happened[8:10] == ["Called", "Raised"]
-    watched = Process(Path(agent.path))
+    watched = WatchedProcess(Path(agent.path))
     watched.read()
     assert [ended.kind for ended in watched.told] == ["raised-late", "startup-cut-off"]
 
@@ -678,7 +678,7 @@ def test_a_lifespan_that_runs_just_now_is_seen(agent: Agent) -> None:
     assert [call.runs for call in agent.others] == [True]
     agent.began = 0.0
     assert agent.is_lively()
-    call = hooks.Lifespan()
+    call = hooks.FollowedCall()
     running = SimpleNamespace(cr_frame=1, cr_running=True)
     call.coroutine = lambda: running
     assert agent.where(call).runs
@@ -686,5 +686,5 @@ def test_a_lifespan_that_runs_just_now_is_seen(agent: Agent) -> None:
     assert agent.is_lively()
     call.is_answered = True
     assert not agent.is_lively()
-    agent.others = [seen.Call(over=False, runs=False, asks=True, lines=[])]  # it serves
+    agent.others = [seen.CallState(over=False, runs=False, asks=True, lines=[])]  # it serves
     assert not agent.is_lively()

@@ -21,9 +21,9 @@ import pytest
 from lifespec import cli, commands
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch import ends, group, parent, seen
-from lifespec.watch.command import Command, Signal, _pressed
+from lifespec.watch.command import Signal, WatchedCommand, _pressed
 from lifespec.watch.waiting import Cause
-from lifespec.watch.watched import Process
+from lifespec.watch.watched import WatchedProcess
 from lifespec.words import Words
 
 ROOT = Path(__file__).parents[2]
@@ -295,13 +295,13 @@ def said() -> list[Fact]:
 
 
 @pytest.fixture
-def state(tmp_path: Path, said: list[Fact]) -> Command:
-    return Command(tmp_path, 3.0, lambda what, *_: said.append(what))
+def state(tmp_path: Path, said: list[Fact]) -> WatchedCommand:
+    return WatchedCommand(tmp_path, 3.0, lambda what, *_: said.append(what))
 
 
-def process_of(state: Command, pid: int, *lines: Any) -> Process:
+def process_of(state: WatchedCommand, pid: int, *lines: Any) -> WatchedProcess:
     """Add a process that has written these lines."""
-    found = state.processes[pid] = Process(state.folder / f"{pid}.seen")
+    found = state.processes[pid] = WatchedProcess(state.folder / f"{pid}.seen")
     found.path.touch()
     for line in lines:
         found.take(line)
@@ -351,7 +351,7 @@ HERE = seen.At(__file__, 1, "f", own=True)
     ],
 )
 def test_the_end_is_told(
-    lines: list[Any], stopped: float | None, says: str, state: Command, said: list[Fact]
+    lines: list[Any], stopped: float | None, says: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     process_of(state, NO_PROCESS, *lines)
     state.looked = 30.0
@@ -361,7 +361,9 @@ def test_the_end_is_told(
     assert Words().say(said[-1]) == f"{says}; exit status 0"
 
 
-def test_a_process_that_goes_on_is_named_at_the_end(state: Command, said: list[Fact]) -> None:
+def test_a_process_that_goes_on_is_named_at_the_end(
+    state: WatchedCommand, said: list[Fact]
+) -> None:
     command = [sys.executable, "-c", "input(print())", "shop"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe) as left:
@@ -374,7 +376,9 @@ def test_a_process_that_goes_on_is_named_at_the_end(state: Command, said: list[F
     assert Words().say(said[-1]) == names
 
 
-def test_failures_of_workers_are_counted_and_told_seldom(state: Command, said: list[Fact]) -> None:
+def test_failures_of_workers_are_counted_and_told_seldom(
+    state: WatchedCommand, said: list[Fact]
+) -> None:
     for pid in range(1, 6):
         for _ in "12":
             cause = Cause("failed", "KeyError", fact("failed", error="KeyError"))
@@ -382,7 +386,9 @@ def test_failures_of_workers_are_counted_and_told_seldom(state: Command, said: l
     assert [each.parts.get("count", 1) for each in said] == [1, 2, 4]
 
 
-def test_a_startup_that_goes_on_is_said_where_it_stays(state: Command, said: list[Fact]) -> None:
+def test_a_startup_that_goes_on_is_said_where_it_stays(
+    state: WatchedCommand, said: list[Fact]
+) -> None:
     process = process_of(state, 1, CALLED)
     places = [1, 2, 3, 4, 4, 4, 4, 4, 4, 1]
     for second, place in enumerate(places):
@@ -391,7 +397,7 @@ def test_a_startup_that_goes_on_is_said_where_it_stays(state: Command, said: lis
     assert [each.parts["seconds"] for each in said] == [0, 6]
 
 
-def test_time_in_which_it_was_stopped_does_not_count(state: Command) -> None:
+def test_time_in_which_it_was_stopped_does_not_count(state: WatchedCommand) -> None:
     began = time.time() - 100
     state.looked = began + 1
     state.look()
@@ -400,7 +406,7 @@ def test_time_in_which_it_was_stopped_does_not_count(state: Command) -> None:
 
 
 def test_a_failure_of_its_own_is_said_once(
-    state: Command, said: list[Fact], monkeypatch: pytest.MonkeyPatch
+    state: WatchedCommand, said: list[Fact], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state, "alive", lambda: 1 / 0)
     state.look()
@@ -409,7 +415,7 @@ def test_a_failure_of_its_own_is_said_once(
     assert "lifespec itself failed here, please report it" in Words().say(failure)
 
 
-def test_a_handler_of_the_authors_takes_a_signal(state: Command, said: list[Fact]) -> None:
+def test_a_handler_of_the_authors_takes_a_signal(state: WatchedCommand, said: list[Fact]) -> None:
     found = process_of(state, os.getpid(), CALLED, STARTED)
     state.signals.append(Signal(signal.SIGTERM, 20.0))
     command: Any = subprocess.Popen(["true"])
@@ -468,7 +474,7 @@ HOSTED, GOT = seen.Hosted(9.0, "gunicorn"), seen.Signalled(35.0, "uvicorn", TERM
     ],
 )
 def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
-    lines: list[Any], numbers: list[int], says: str, state: Command, said: list[Fact]
+    lines: list[Any], numbers: list[int], says: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     process_of(state, os.getpid(), *lines)
     state.looked, state.said = 41.0, 30.0
@@ -482,7 +488,7 @@ def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
     assert not says or says in told[0]
 
 
-def test_what_handles_ctrl_backslash_is_killed(state: Command, said: list[Fact]) -> None:
+def test_what_handles_ctrl_backslash_is_killed(state: WatchedCommand, said: list[Fact]) -> None:
     process_of(state, os.getpid(), STARTED, NOTHING._replace(blocked=[seen.Blocked(3, [HERE])]))
     state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
     state.signals.append(Signal(INT, 11.0, to_all=True))
@@ -558,7 +564,7 @@ def test_a_process_that_runs_already_is_looked_into(
     ],
 )
 def test_a_clean_up_that_was_cut_off_is_told_once(
-    signals: int, ends: str, kind: str, state: Command, said: list[Fact]
+    signals: int, ends: str, kind: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     with subprocess.Popen(["sh", "-c", ends]) as state.process:
         pass
@@ -571,7 +577,7 @@ def test_a_clean_up_that_was_cut_off_is_told_once(
 
 
 def test_a_server_that_got_the_signal_itself_is_not_talked_about(
-    state: Command, said: list[Fact]
+    state: WatchedCommand, said: list[Fact]
 ) -> None:
     with subprocess.Popen(["sleep", "0.1"]) as command:
         process_of(state, command.pid, CALLED, STARTED)
@@ -587,7 +593,7 @@ def test_hypercorn_waits_for_requests_on_newer_pythons() -> None:
 
 
 def test_workers_that_are_started_anew_after_sigquit_are_told(
-    state: Command, said: list[Fact]
+    state: WatchedCommand, said: list[Fact]
 ) -> None:
     command: Any = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)
     state.process = command
@@ -605,7 +611,7 @@ def test_workers_that_are_started_anew_after_sigquit_are_told(
 
 
 def test_the_outermost_process_of_python_is_named(
-    state: Command, monkeypatch: pytest.MonkeyPatch
+    state: WatchedCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parents = {7: 6, 6: 5, 5: 4, 4: 1}
     monkeypatch.setattr("lifespec.watch.command.parent_of", lambda pid: parents.get(pid, 0))
@@ -615,7 +621,7 @@ def test_the_outermost_process_of_python_is_named(
     assert state.top_of(7) == 5
 
 
-def test_the_end_names_nothing_that_was_not_seen(state: Command, said: list[Fact]) -> None:
+def test_the_end_names_nothing_that_was_not_seen(state: WatchedCommand, said: list[Fact]) -> None:
     state.end(0)
     process_of(state, NO_PROCESS)
     state.end(0)

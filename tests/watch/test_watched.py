@@ -10,20 +10,20 @@ import pytest
 
 from lifespec.diagnosis.fact import Fact
 from lifespec.watch import seen, waiting
-from lifespec.watch.seen import At, Blocked, Call, Error, Look, Request, Thread
+from lifespec.watch.seen import At, Blocked, CallState, Look, Request, Thread, WrittenError
 from lifespec.watch.waiting import causes, events
-from lifespec.watch.watched import Process
+from lifespec.watch.watched import WatchedProcess
 from lifespec.words import Words
 
 HERE = Path(__file__).name
 OWN = At(__file__, 1, "clean_up", own=True)
 LIBRARY = At("/x/site-packages/uvicorn/server.py", 9, "serve", own=False)
-ERROR = Error("KeyError", "'pool'", [OWN])
+ERROR = WrittenError("KeyError", "'pool'", [OWN])
 CLASSES = (["asyncio.exceptions.CancelledError"], "", None)
-CANCELLED = Error("CancelledError", "", [OWN], outside=True, chain=[CLASSES])
+CANCELLED = WrittenError("CancelledError", "", [OWN], outside=True, chain=[CLASSES])
 UNANSWERED = (["builtins.OSError"], "", errno.ECONNREFUSED)
-REFUSED = Error("ConnectionRefusedError", "", [OWN], chain=[UNANSWERED])
-CALL = Call(over=False, runs=False, asks=False, lines=[OWN])
+REFUSED = WrittenError("ConnectionRefusedError", "", [OWN], chain=[UNANSWERED])
+CALL = CallState(over=False, runs=False, asks=False, lines=[OWN])
 ASKS = CALL._replace(asks=True, lines=[LIBRARY])
 NOTHING = Look(
     1.0,
@@ -52,24 +52,24 @@ def look(**values: Any) -> Look:
     return NOTHING._replace(**values)
 
 
-def process(tmp_path: Path, *lines: Any) -> Process:
+def process(tmp_path: Path, *lines: Any) -> WatchedProcess:
     """Return a process that has written these lines."""
     path = tmp_path / "7.seen"
     path.touch()
-    found = Process(path)
+    found = WatchedProcess(path)
     for line in lines:
-        found.take(seen.read(seen.written(line)))
+        found.take(seen.parsed(seen.written(line)))
     return found
 
 
-def said(found: Process) -> list[str]:
+def said(found: WatchedProcess) -> list[str]:
     """Return what is said of it at the second 6; its agent has looked just now."""
     words = Words()
     lasted = causes(found, lambda at: 0.0 if at > 6 else 6.0 - at, 3.0)
     return [words.say(cause.fact) for cause in lasted]
 
 
-def sent(type_: str, text: str = "", error: Error | None = None) -> seen.Sent:
+def sent(type_: str, text: str = "", error: WrittenError | None = None) -> seen.Sent:
     return seen.Sent(1.0, f"lifespan.{type_}", text, error)
 
 
@@ -153,7 +153,7 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([*CLEANING, seen.Left(1.0, 0, [OWN])], f"the process at shutdown: status 0, in {AT}"),
         ([seen.NoLifespan(1.0, "daphne")], "Daphne calls the application with no lifespan scope"),
         (
-            [seen.Died(1.0, "pump", Error("KeyError", "", []))],
+            [seen.Died(1.0, "pump", WrittenError("KeyError", "", []))],
             "the task `pump` has failed: KeyError. Until shutdown nothing awaits it.",
         ),
         (
@@ -205,7 +205,9 @@ def test_an_agent_that_does_not_look_is_told(
     for is_stopped, kind in ((False, "silent"), (True, "suspended")):
         monkeypatch.setattr(waiting, "is_stopped", lambda _, now=is_stopped: now)
         assert [cause.kind for cause in causes(found, lambda _: 9.0, 3.0)] == [kind]
-    other = Process(tmp_path / "1.seen")  # an agent that has become another user, and cannot write
+    other = WatchedProcess(
+        tmp_path / "1.seen"
+    )  # an agent that has become another user, and cannot write
     other.path.touch()
     if os.geteuid() == 0:
         os.chown(other.path, 1, 1)

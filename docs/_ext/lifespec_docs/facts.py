@@ -35,8 +35,8 @@ CONSTANTS = {
     "loglines.AFTER_SIGNAL": "docs/_measure/loglines.py",
     "signals.AFTER_LAST": "docs/_measure/signals.py",
     "watch.AFTER": "src/lifespec/watch/parent.py",
-    "agent.TICK": "src/lifespec/watch/agent.py",
-    "agent.COUNTED": "src/lifespec/watch/agent.py",
+    "agent.LIVELY": "src/lifespec/watch/agent.py",
+    "agent.MOST_TASKS": "src/lifespec/watch/agent.py",
 }
 
 

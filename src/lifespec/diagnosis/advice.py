@@ -9,10 +9,10 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from lifespec.diagnosis.fact import Error, Fact, kinds_in
-from lifespec.diagnosis.stacks import CANCELLED, Raised
+from lifespec.diagnosis.stacks import CANCELLED, ErrorData
 
 
-class Row(NamedTuple):
+class Advice(NamedTuple):
     """What to change where one of these was found: a kind of fact, or whose application it is.
 
     With `where`, only in that phase or on that server.  With `classes`, only for an exception that
@@ -66,92 +66,96 @@ NO_HOOKS = ("attribute 'on_event'", "attribute 'add_event_handler'")
 # for each exception the first row that fits, and for each fact the first one
 ROWS = (
     # a framework cannot use the lifespan that it was given
-    Row(
+    Advice(
         (),
         "advise-no-call",
         [TYPE],
         [f"'function' object does not support the {MANAGER}"],
         own=False,
     ),
-    Row((), "advise-decorator", [TYPE, ATTRIBUTE], NO_MANAGER, own=False),
-    Row(
+    Advice((), "advise-decorator", [TYPE, ATTRIBUTE], NO_MANAGER, own=False),
+    Advice(
         (),
         "advise-one-argument",
         [TYPE],
         ["takes 0 positional arguments but 1 was given"],
         own=False,
     ),
-    Row((), "advise-no-lifespan", [VALUE], ["can only handle ASGI/HTTP connections"], own=False),
-    Row((), "advise-no-lifespan", [VALUE], ["No application configured for scope type"], own=False),
-    Row((), "advise-mapping", [VALUE], ["dictionary update sequence"], own=False),
-    Row((), "advise-mapping", [TYPE], ["object is not iterable"], own=False),
+    Advice((), "advise-no-lifespan", [VALUE], ["can only handle ASGI/HTTP connections"], own=False),
+    Advice(
+        (), "advise-no-lifespan", [VALUE], ["No application configured for scope type"], own=False
+    ),
+    Advice((), "advise-mapping", [VALUE], ["dictionary update sequence"], own=False),
+    Advice((), "advise-mapping", [TYPE], ["object is not iterable"], own=False),
     # an exception of the author's code
-    Row((), "advise-cancel-scope", [RUNTIME], ["to exit cancel scope", "to exit a cancel scope"]),
-    Row((), "advise-other-loop", [RUNTIME], OTHER_LOOP),
-    Row((), "advise-no-loop", [RUNTIME], ["no running event loop"]),
-    Row((), "advise-await", [RUNTIME], ["cannot be called from a running event loop"]),
-    Row((), "advise-await", [RUNTIME], ["event loop is already running"]),
-    Row((), "advise-middleware-late", [RUNTIME], ["Cannot add middleware after"]),
-    Row((), "advise-yield-once", [RUNTIME], ["didn't yield", "didn't stop"]),
-    Row((), "advise-variable", [KEY], file="<frozen os>"),
-    Row((), "advise-port", [OS], numbers=[errno.EADDRINUSE]),
-    Row((), "advise-service", SERVICES),
-    Row((), "advise-service", [OS], numbers=UNANSWERED),
-    Row((), "advise-service", [OS], ["Connect call failed"]),  # several addresses have no number
-    Row((), "advise-service", DRIVERS, UNREACHABLE),
-    Row((), "advise-cancelled", [CANCELLED]),
-    Row((), "advise-missing-module", ["builtins.ModuleNotFoundError"]),
-    Row((), "advise-hooks-gone", [TYPE], HOOKS),
-    Row((), "advise-hooks-gone", [ATTRIBUTE], NO_HOOKS),
-    Row((), "advise-depends", [TYPE, ATTRIBUTE], ["'Depends' object"]),
+    Advice(
+        (), "advise-cancel-scope", [RUNTIME], ["to exit cancel scope", "to exit a cancel scope"]
+    ),
+    Advice((), "advise-other-loop", [RUNTIME], OTHER_LOOP),
+    Advice((), "advise-no-loop", [RUNTIME], ["no running event loop"]),
+    Advice((), "advise-await", [RUNTIME], ["cannot be called from a running event loop"]),
+    Advice((), "advise-await", [RUNTIME], ["event loop is already running"]),
+    Advice((), "advise-middleware-late", [RUNTIME], ["Cannot add middleware after"]),
+    Advice((), "advise-yield-once", [RUNTIME], ["didn't yield", "didn't stop"]),
+    Advice((), "advise-variable", [KEY], file="<frozen os>"),
+    Advice((), "advise-port", [OS], numbers=[errno.EADDRINUSE]),
+    Advice((), "advise-service", SERVICES),
+    Advice((), "advise-service", [OS], numbers=UNANSWERED),
+    Advice((), "advise-service", [OS], ["Connect call failed"]),  # several addresses have no number
+    Advice((), "advise-service", DRIVERS, UNREACHABLE),
+    Advice((), "advise-cancelled", [CANCELLED]),
+    Advice((), "advise-missing-module", ["builtins.ModuleNotFoundError"]),
+    Advice((), "advise-hooks-gone", [TYPE], HOOKS),
+    Advice((), "advise-hooks-gone", [ATTRIBUTE], NO_HOOKS),
+    Advice((), "advise-depends", [TYPE, ATTRIBUTE], ["'Depends' object"]),
     # how the application answers, or what it does instead
-    Row(["inner"], "advise-scope", [KEY], MISSES),
-    Row(["inner"], "advise-any-scope"),
-    Row(["raised-on-scope"], "advise-scope", [KEY], MISSES, own=True),
-    Row(["raised-on-scope"], "advise-any-scope", own=True),
-    Row(["raised-on-scope", "returned-on-scope"], "advise-find-lifespan"),
-    Row(["raised-late"], "advise-send-failed"),
-    Row(["returned-late"], "advise-answer"),
-    Row(["returned-early"], "advise-wait"),
-    Row(["failed-early", "raised-early"], "advise-crash"),
-    Row(["doing-blocked"], "advise-blocked"),
-    Row(["doing-idle"], "advise-silent"),
-    Row(["doing-awaits-due"], "advise-due"),
-    Row(
+    Advice(["inner"], "advise-scope", [KEY], MISSES),
+    Advice(["inner"], "advise-any-scope"),
+    Advice(["raised-on-scope"], "advise-scope", [KEY], MISSES, own=True),
+    Advice(["raised-on-scope"], "advise-any-scope", own=True),
+    Advice(["raised-on-scope", "returned-on-scope"], "advise-find-lifespan"),
+    Advice(["raised-late"], "advise-send-failed"),
+    Advice(["returned-late"], "advise-answer"),
+    Advice(["returned-early"], "advise-wait"),
+    Advice(["failed-early", "raised-early"], "advise-crash"),
+    Advice(["doing-blocked"], "advise-blocked"),
+    Advice(["doing-idle"], "advise-silent"),
+    Advice(["doing-awaits-due"], "advise-due"),
+    Advice(
         ["doing-awaits-sleep", "doing-awaits-forever", "doing-awaits-again"],
         "advise-clean-up",
         where="shutdown",
     ),
-    Row(["doing-awaits-again"], "advise-again"),
-    Row(["doing-awaits-thread"], "advise-thread", where="shutdown"),
-    Row(["doing-awaits-thread"], "advise-thread-limit"),
-    Row(["doing-awaits-lock"], "advise-lock"),
-    Row(["doing-awaits-event"], "advise-event"),
-    Row(["doing-awaits-item"], "advise-item"),
-    Row(["doing-awaits-room"], "advise-room"),
-    Row(["doing-awaits-queue"], "advise-queue"),
-    Row(["doing-awaits-sleep"], "advise-sleep"),
-    Row(["doing-awaits-forever"], "advise-forever"),
-    Row(["doing-awaits-future"], "advise-future"),
-    Row(["doing-awaits-connection"], "advise-connection"),
-    Row(["doing-awaits-process"], "advise-process"),
-    Row(DOING, "advise-startup", where="startup"),
-    Row(DOING, "advise-clean-up", where="shutdown"),
+    Advice(["doing-awaits-again"], "advise-again"),
+    Advice(["doing-awaits-thread"], "advise-thread", where="shutdown"),
+    Advice(["doing-awaits-thread"], "advise-thread-limit"),
+    Advice(["doing-awaits-lock"], "advise-lock"),
+    Advice(["doing-awaits-event"], "advise-event"),
+    Advice(["doing-awaits-item"], "advise-item"),
+    Advice(["doing-awaits-room"], "advise-room"),
+    Advice(["doing-awaits-queue"], "advise-queue"),
+    Advice(["doing-awaits-sleep"], "advise-sleep"),
+    Advice(["doing-awaits-forever"], "advise-forever"),
+    Advice(["doing-awaits-future"], "advise-future"),
+    Advice(["doing-awaits-connection"], "advise-connection"),
+    Advice(["doing-awaits-process"], "advise-process"),
+    Advice(DOING, "advise-startup", where="startup"),
+    Advice(DOING, "advise-clean-up", where="shutdown"),
     # what else was found
-    Row(["lingers", "process-held"], "advise-close"),
-    Row(["died", "died-stopping"], "advise-died"),
-    Row(["handler-ignored"], "advise-handler-ignored"),
-    Row(["registered-late"], "advise-register-sooner"),
-    Row(["never-ran", "never-ran-mounted"], "advise-never-ran"),
-    Row(OPEN, "advise-thread-limit", where="in-threads"),
-    Row(OPEN, "advise-limit-uvicorn", where="uvicorn"),
-    Row(OPEN, "advise-limit-granian", where="granian"),
-    Row(OPEN, "advise-limit-hypercorn", where="hypercorn 3.10"),
-    Row(OPEN, "advise-limit-hypercorn", where="hypercorn 3.11"),
-    Row(OPEN, "advise-limit-hypercorn-never", where="hypercorn"),
-    Row(OPEN, "advise-limit-gunicorn", where="gunicorn"),
-    Row(OPEN, "advise-limit-gunicorn-worker", where="gunicorn, asgi"),
-    Row(OPEN, "advise-limit-gunicorn-timeout", where="gunicorn, uvicorn-worker"),
+    Advice(["lingers", "process-held"], "advise-close"),
+    Advice(["died", "died-stopping"], "advise-died"),
+    Advice(["handler-ignored"], "advise-handler-ignored"),
+    Advice(["registered-late"], "advise-register-sooner"),
+    Advice(["never-ran", "never-ran-mounted"], "advise-never-ran"),
+    Advice(OPEN, "advise-thread-limit", where="in-threads"),
+    Advice(OPEN, "advise-limit-uvicorn", where="uvicorn"),
+    Advice(OPEN, "advise-limit-granian", where="granian"),
+    Advice(OPEN, "advise-limit-hypercorn", where="hypercorn 3.10"),
+    Advice(OPEN, "advise-limit-hypercorn", where="hypercorn 3.11"),
+    Advice(OPEN, "advise-limit-hypercorn-never", where="hypercorn"),
+    Advice(OPEN, "advise-limit-gunicorn", where="gunicorn"),
+    Advice(OPEN, "advise-limit-gunicorn-worker", where="gunicorn, asgi"),
+    Advice(OPEN, "advise-limit-gunicorn-timeout", where="gunicorn, uvicorn-worker"),
 )
 
 
@@ -180,7 +184,7 @@ def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
     return None
 
 
-def fits(row: Row, error: Error | None) -> bool:
+def fits(row: Advice, error: Error | None) -> bool:
     """Tell whether an exception, or one that it came from, is one that a row is about."""
     if not error:
         return not row.classes and row.own is None
@@ -199,7 +203,7 @@ def fits(row: Row, error: Error | None) -> bool:
     return False
 
 
-def _is_about(row: Row, raised: Raised) -> bool:
+def _is_about(row: Advice, raised: ErrorData) -> bool:
     """Tell whether an exception is of a row's classes, and says what the row wants."""
     if set(row.classes).isdisjoint(raised.classes):
         return False

@@ -12,7 +12,7 @@ from types import FrameType, ModuleType, TracebackType
 
 from lifespec.diagnosis import stacks
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
-from lifespec.diagnosis.guard import Failure
+from lifespec.diagnosis.guard import OwnFailure
 from lifespec.diagnosis.stacks import (
     Line,
     chain,
@@ -141,7 +141,7 @@ def described(error: BaseException) -> Error:
     return Error(type(first).__name__, text, at, tuple(map(raised, errors)), file)
 
 
-def own_failures(failures: Iterable[Failure]) -> list[Fact]:
+def own_failures(failures: Iterable[OwnFailure]) -> list[Fact]:
     """Return what went wrong in lifespec itself, as facts that ask for a report."""
     found = []
     for failure in failures:

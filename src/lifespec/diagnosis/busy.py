@@ -17,8 +17,8 @@ from lifespec.diagnosis.author import innermost, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 
 LEAST = 0.3  # of the time that the machine gives to a thread, and
-LITTLE = 0.03  # of all time: on a machine with much to do, a thread that only wakes has less
-WINDOW, PAUSE, TURN = 0.5, 0.01, 0.1  # seconds
+LEAST_AT_ALL = 0.03  # of all time: on a busy machine a thread that only wakes has less
+WINDOW, SAMPLE_EVERY, LOOK_EVERY = 0.5, 0.01, 0.1  # seconds
 _RUNS = ("run", "run_forever", "run_until_complete", "_run_once", "_run")  # what it does, asyncio
 
 Places = dict[int, Counter[Place]]  # by thread
@@ -38,7 +38,7 @@ async def busy(
         now, sampler = used(), Thread(target=_sample, args=(seen,), daemon=True)
         sampler.start()
         while sampler.is_alive():
-            await sleep(PAUSE)
+            await sleep(SAMPLE_EVERY)
             _note_ready(seen)
         share, thread = busiest(now, WINDOW)
     if share < LEAST or thread not in seen:
@@ -67,7 +67,7 @@ def busiest(before: Used, seconds: float) -> tuple[float, int]:
     for thread, (ran, waited) in used().items():
         ran_before, waited_before = before.get(thread, (ran, waited))
         took, free = ran - ran_before, seconds - (waited - waited_before)
-        if took > LITTLE * seconds:
+        if took > LEAST_AT_ALL * seconds:
             found.append((min(took / max(free, took), 1.0), thread))
     return max(found)
 
@@ -79,7 +79,7 @@ def _sample(seen: Places) -> None:
         for thread, top in stacks.top_frames().items():
             if at := _at(top):
                 seen.setdefault(thread, Counter())[at] += 1
-        time.sleep(PAUSE)
+        time.sleep(SAMPLE_EVERY)
 
 
 def _at(top: Any) -> Place | None:
@@ -148,7 +148,7 @@ class _Looker:
         try:
             with suppress(AttributeError):  # a browser's Python has none
                 self.number = threading.get_native_id()
-            while not self.over.wait(TURN):
+            while not self.over.wait(LOOK_EVERY):
                 with suppress(Exception):  # what it looks at changes meanwhile: soon it looks again
                     self.look()
         finally:
@@ -164,18 +164,18 @@ class _Looker:
     def leave(self) -> None:  # pragma: no cover  tried in a process of its own
         """Look no more, and wait until the system has no such thread: Python asks it how many."""
         self.stop()
-        limit = time.monotonic() + TURN
+        limit = time.monotonic() + LOOK_EVERY
         while time.monotonic() < limit and Path(f"/proc/self/task/{self.number}").exists():
             time.sleep(0.0001)  # the thread needs the interpreter to end
 
 
 _lookers: list[_Looker] = []
-_left: list[_Looker] = []  # those that go on after a fork
+_stopped_by_a_fork: list[_Looker] = []  # they go on after it
 
 
 def _before_fork() -> None:  # pragma: no cover  tried in a process of its own
-    _left[:] = [looker for looker in _lookers if looker.ended]
-    for looker in _left:
+    _stopped_by_a_fork[:] = [looker for looker in _lookers if looker.ended]
+    for looker in _stopped_by_a_fork:
         looker.leave()
 
 
@@ -189,7 +189,7 @@ def _after_fork() -> None:  # pragma: no cover  tried in a process of its own
 
 
 def _look_again() -> None:  # pragma: no cover  tried in a process of its own
-    for looker in _left:
+    for looker in _stopped_by_a_fork:
         if looker in _lookers and not looker.ended:  # else the body of its `with` is over
             looker.start()
 

@@ -42,7 +42,7 @@ class Transition(NamedTuple):
 #   uncalled                 the server serves without a call
 #
 # What stands in no row changes nothing.
-TABLE = (
+COURSE_TABLE = (
     Transition("new", "uncalled", "over", "uncalled"),
     Transition("new", "called", "called"),
     Transition("called", "received", "starting"),
@@ -81,7 +81,7 @@ TABLE = (
     Transition("cut", "gone", "over", "clean-up-cut-off"),
 )
 FAILED = ("failed", "failed-at-shutdown")  # kinds of ends of which the application has said why
-_ROWS = {(row.state, row.happened): row for row in TABLE}
+_ROWS = {(row.state, row.happened): row for row in COURSE_TABLE}
 
 
 class Course:

@@ -29,7 +29,7 @@ INFINITE = float("inf")
 AWAITS = (ast.Await, ast.AsyncWith, ast.AsyncFor)
 
 
-class Step(NamedTuple):
+class PassedFrame(NamedTuple):
     """A frame that an exception passed: its code, the line, how deep, and whether in a lifespan.
 
     `after` are the lines of the function that ran then, and `send` is what it calls the server's
@@ -75,7 +75,7 @@ class Passing:
 
     def __init__(self, root: CodeType) -> None:
         self.root = root
-        self.found: dict[int, tuple[BaseException, list[Step]]] = {}
+        self.found: dict[int, tuple[BaseException, list[PassedFrame]]] = {}
         self.cancels: list[Cancel] = []
         self.after: dict[FrameType, tuple[int, list[int]]] = {}  # the last line, what ran after it
 
@@ -112,7 +112,7 @@ class Passing:
         if is_own(code.co_filename):
             self.after[frame] = (frame.f_lineno, after)
             send = stacks.application(frame).get("send", "")
-        step = Step(code, frame.f_lineno, len(frames), called, after, send)
+        step = PassedFrame(code, frame.f_lineno, len(frames), called, after, send)
         self.found.setdefault(id(error), (error, []))[1].append(step)
 
     @guard.guarded
@@ -131,10 +131,10 @@ class Passing:
             yield from self._of_error(error, steps, complete=complete)
 
     def _of_error(
-        self, error: BaseException, steps: list[Step], *, complete: bool
+        self, error: BaseException, steps: list[PassedFrame], *, complete: bool
     ) -> Iterator[Fact]:
         """Yield what one exception has cut off."""
-        own: list[Step] = []
+        own: list[PassedFrame] = []
         for step in steps:
             if step.code is not self.root and is_own(step.code.co_filename):
                 own.append(step)
@@ -154,7 +154,7 @@ class Passing:
             place = called[-1].place.fact()
             yield fact("cut-off-error", place=place, error=described(error).fact())
 
-    def _is_cut(self, step: Step, error: BaseException, steps: list[Step]) -> bool:
+    def _is_cut(self, step: PassedFrame, error: BaseException, steps: list[PassedFrame]) -> bool:
         """Tell whether a scope has cancelled an await of clean-up, and not as its time was over.
 
         One in a `finally`, which the exception has left, or one after which the function itself
@@ -205,7 +205,7 @@ def _handles(owner: Any, after: list[int]) -> bool:
     return any(handler.lineno <= after[0] <= handler.end_lineno for handler in handlers)
 
 
-def _skipped_in_block(step: Step) -> Iterator[Fact]:
+def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
     """Yield what a CancelledError has skipped in the block that has caught it."""
     skipped: list[ast.stmt] = []
     for block in reversed(_caught(step)):
@@ -217,7 +217,7 @@ def _skipped_in_block(step: Step) -> Iterator[Fact]:
     yield from _first("skipped", step, skipped)
 
 
-def _caught(step: Step) -> list[Block]:
+def _caught(step: PassedFrame) -> list[Block]:
     """Return the block that has caught a CancelledError, and those inside, the outermost first.
 
     That is a `try` whose handler ran next.  Else it is the outermost `with` to which the function
@@ -242,7 +242,7 @@ def _is_left(block: Block, resumed: list[int]) -> bool:
     return not any(first <= line <= last for line in resumed)
 
 
-def _left_out(steps: list[Step]) -> Iterator[Fact]:
+def _left_out(steps: list[PassedFrame]) -> Iterator[Fact]:
     """Yield what an exception that left the author's code has skipped there."""
     for step in steps:
         skipped: list[ast.stmt] = []
@@ -253,7 +253,7 @@ def _left_out(steps: list[Step]) -> Iterator[Fact]:
         yield from _first("left-out", step, skipped)
 
 
-def _first(kind: str, step: Step, skipped: list[ast.stmt]) -> Iterator[Fact]:
+def _first(kind: str, step: PassedFrame, skipped: list[ast.stmt]) -> Iterator[Fact]:
     """Yield the first of the statements that were skipped, if there is one."""
     if skipped:
         place = Place.at(step.place.function, step.code.co_filename, skipped[0].lineno)
@@ -261,7 +261,7 @@ def _first(kind: str, step: Step, skipped: list[ast.stmt]) -> Iterator[Fact]:
         yield fact(kind, place=place.fact(), source=text, after=step.place.source)
 
 
-def _is_clean_up(statement: ast.stmt, step: Step) -> bool:
+def _is_clean_up(statement: ast.stmt, step: PassedFrame) -> bool:
     """Tell whether a statement awaits or calls something, and is no answer to the server."""
     works = _awaits(statement) or _calls(statement)
     return works and not _sends(statement, step)
@@ -278,7 +278,7 @@ def _calls(statement: ast.stmt) -> bool:
     return any(isinstance(value, ast.Call) for value in expressions)
 
 
-def _sends(statement: ast.stmt, step: Step) -> bool:
+def _sends(statement: ast.stmt, step: PassedFrame) -> bool:
     """Tell whether a statement sends an event to the server."""
     match statement:
         case ast.Expr(value=ast.Await(value=ast.Call(func=ast.Name(id=name)))):
@@ -286,7 +286,7 @@ def _sends(statement: ast.stmt, step: Step) -> bool:
     return False
 
 
-def _blocks(step: Step) -> list[Block]:
+def _blocks(step: PassedFrame) -> list[Block]:
     """Return the blocks of a function that have a line, the outermost first."""
     blocks: list[Block] = []
     try:

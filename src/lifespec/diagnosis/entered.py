@@ -144,7 +144,7 @@ class Ran:
         elif event == "call" and id(code) in self.watched:
             if code.co_name == "__init__":
                 self.opened.note(frame)
-            self.given += given.note(frame)
+            self.given += given.given_to(frame)
 
     def _note_shared(self, frame: FrameType) -> None:  # pragma: no cover  as what calls it
         """Note which of those that share their code a call is of."""

@@ -13,9 +13,11 @@ from lifespec.diagnosis.guard import keeping
 SIGNALLED = 128  # shells add it to the number of the signal that ended a process
 # is called with the author's line and the status, before the process ends; what it raises is
 # raised there instead
-Observer = Callable[[Place | None, int], None]
+ExitObserver = Callable[[Place | None, int], None]
 
-_observers: list[tuple[int, Observer]] = []  # each with its process: a fork has those of its parent
+_observers: list[
+    tuple[int, ExitObserver]
+] = []  # each with its process: a fork has those of its parent
 _before = [os._exit]  # what ends the process: somebody else may have put another in its place
 
 
@@ -30,7 +32,7 @@ class ProcessEnded(BaseException):
 
 
 @contextmanager
-def noting_exits(observer: Observer) -> Iterator[None]:
+def noting_exits(observer: ExitObserver) -> Iterator[None]:
     """Call an observer before this process ends by `os._exit`.
 
     Several may observe at a time, and stop in any order.

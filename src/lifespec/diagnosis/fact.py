@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from lifespec.diagnosis.stacks import Raised
+from lifespec.diagnosis.stacks import ErrorData
 
 INSTALLED = ("site-packages", "dist-packages")  # where packages are
 
@@ -107,10 +107,10 @@ class Error(NamedTuple):
     type: str
     text: str
     place: Place | None
-    chain: tuple[Raised, ...] = ()
+    chain: tuple[ErrorData, ...] = ()
     file: str = ""
 
-    def of(self, *classes: str) -> list[Raised]:
+    def of(self, *classes: str) -> list[ErrorData]:
         """Return those of the chain that are of one of these classes, by their whole names."""
         return [each for each in self.chain if not set(classes).isdisjoint(each.classes)]
 

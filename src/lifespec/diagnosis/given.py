@@ -66,7 +66,7 @@ def _wanted(code: CodeType) -> tuple[str, ...]:  # pragma: no cover
     return () if not wanted or is_own(code.co_filename) else tuple(wanted)
 
 
-def note(frame: FrameType) -> list[Given]:  # pragma: no cover
+def given_to(frame: FrameType) -> list[Given]:  # pragma: no cover
     """Return what an author's call gives to this frame, which begins."""
     by, function = frame.f_back, frame.f_code.co_name
     if function in PARAMETERS:
@@ -119,7 +119,7 @@ def _note(frame: FrameType) -> bool:  # pragma: no cover
     with guard.keeping():
         gives = bool(parameters(frame.f_code))
         if gives:
-            noted.extend(note(frame))
+            noted.extend(given_to(frame))
     return gives
 
 

@@ -17,15 +17,15 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     Seen = TypeVar("Seen")
     Observer = TypeVar("Observer", bound=Callable[..., None])
 
-_MOST = 20  # failures that are kept: one that comes back in each look says the same
-_LONGEST = 200  # characters of an exception's text
+MOST_FAILURES = 20  # failures that are kept: one that comes back in each look says the same
+_LONGEST_TEXT = 200  # characters of an exception's text
 # of this package, or of the folder in which it travels
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 # of lifespec: the class of an exception, its text, and the line of lifespec that met it
-Failure = namedtuple("Failure", ("type", "text", "file", "line", "function"))
+OwnFailure = namedtuple("OwnFailure", ("type", "text", "file", "line", "function"))
 
-_failures: list[Failure] = []
+_failures: list[OwnFailure] = []
 
 
 class keeping:
@@ -65,13 +65,13 @@ def listed(observer: Callable[..., Iterable[Seen]], *arguments: Any) -> list[See
 def keep(error: BaseException) -> None:
     """Keep a failure of lifespec, once for each line."""
     file, line, function = _met_at(error)
-    if len(_failures) < _MOST:
-        failure = Failure(type(error).__name__, _text_of(error), file, line, function)
+    if len(_failures) < MOST_FAILURES:
+        failure = OwnFailure(type(error).__name__, _short_text(error), file, line, function)
         if failure[2:] not in [known[2:] for known in _failures]:
             _failures.append(failure)
 
 
-def take() -> list[Failure]:
+def take() -> list[OwnFailure]:
     """Return the failures so far, and forget them."""
     taken = _failures[:]
     del _failures[: len(taken)]
@@ -91,8 +91,8 @@ def _met_at(error: BaseException) -> tuple[str, int, str]:
     return met_at
 
 
-def _text_of(error: BaseException) -> str:
+def _short_text(error: BaseException) -> str:  # as `stacks.text_of`: this module travels alone
     try:
-        return str(error)[:_LONGEST]
+        return str(error)[:_LONGEST_TEXT]
     except BaseException:  # of a class of the application
         return ""

@@ -23,9 +23,9 @@ from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
 from lifespec.diagnosis.stacks import is_ours, is_own, line, short_name
 
-ENDING = 0.5  # seconds that threads and processes have to end
-OF_A_POOL = 2.0  # and threads of a pool
-POLL = 0.05
+TIME_TO_END = 0.5  # seconds that threads and processes have to end
+TIME_TO_END_OF_A_POOL = 2.0  # the same for threads of a pool
+LOOK_AGAIN_AFTER = 0.05  # seconds
 SIGNALS = (signal.SIGINT, signal.SIGTERM)  # that end a server
 _STARTS: tuple[tuple[Any, str], ...] = (
     (threading.Thread, "start"), (BaseProcess, "start"), (subprocess.Popen, "__init__"),
@@ -101,7 +101,7 @@ def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
         called = f"{called} ({name})"
     if made is None and frame:
         made = place([line(frame)])
-    return _named("task", called, made)
+    return _with_place("task", called, made)
 
 
 @contextmanager
@@ -147,11 +147,11 @@ def _thread_name(thread: threading.Thread) -> Fact | str:
     target = getattr(thread, "_target", None) or type(thread).run
     package, where = library(str(getattr(target, "__module__", ""))), _starters.get(thread)
     if package:
-        return _named("thread-of", thread.name, where, package=package)
-    return _named("thread", thread.name, where)
+        return _with_place("thread-of", thread.name, where, package=package)
+    return _with_place("thread", thread.name, where)
 
 
-def _named(kind: str, name: str, where: Place | None, **more: str) -> Fact | str:
+def _with_place(kind: str, name: str, where: Place | None, **more: str) -> Fact | str:
     """Return a name, and the place that belongs to it if there is one."""
     if where is None:
         return name
@@ -189,12 +189,12 @@ def _unended(
     """
     begin = time.monotonic()
     while found := [each for each in found if runs(each)]:
-        limit = ENDING
+        limit = TIME_TO_END
         if any(map(_is_of_pool, found)):
-            limit = OF_A_POOL
+            limit = TIME_TO_END_OF_A_POOL
         if time.monotonic() - begin > limit:
             break
-        time.sleep(POLL)
+        time.sleep(LOOK_AGAIN_AFTER)
     return [*found]
 
 
@@ -206,13 +206,13 @@ def _is_of_pool(thread: threading.Thread) -> bool:
 
 def processes(pid: int, belongs: Callable[[int], bool] = bool) -> list[Fact]:
     """Return the processes that a process has started and that do not end, where /proc has them."""
-    end = time.monotonic() + ENDING
+    end = time.monotonic() + TIME_TO_END
     while found := {each: name for each, name in children(pid).items() if belongs(each)}:
         if time.monotonic() > end:
             break
-        time.sleep(POLL)
+        time.sleep(LOOK_AGAIN_AFTER)
     named = sorted(found.items(), key=lambda each: each[1])
-    names = [_named("thread", name, _started.get(each)) for each, name in named]
+    names = [_with_place("thread", name, _started.get(each)) for each, name in named]
     return [fact("process-left", name=name) for name in names]
 
 

@@ -52,7 +52,7 @@ class _Errors(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.name == "lifespec.server":  # the report says the same
             return
-        text = _text_of(record)
+        text = _message_of(record)
         if record.levelno < logging.ERROR and not _is_finalized():
             return
         error = None
@@ -62,7 +62,7 @@ class _Errors(logging.Handler):
         self.found.append(Logged(record.levelname, record.name, line, time.monotonic(), error))
 
 
-def _text_of(record: logging.LogRecord) -> str:
+def _message_of(record: logging.LogRecord) -> str:
     """Return the message of a record, or what was to become one, if its arguments do not fit."""
     try:
         return record.getMessage()

@@ -51,7 +51,7 @@ served: list[str] = []
 
 Line = namedtuple("Line", ("file", "line", "function"))  # of code, that a call has come to
 # an exception: the whole names of its class and of those that it inherits from, the own one first
-Raised = namedtuple("Raised", ("classes", "text", "errno"))
+ErrorData = namedtuple("ErrorData", ("classes", "text", "errno"))
 
 
 def line(frame: Any, number: int = 0) -> Line:
@@ -413,11 +413,11 @@ def is_cancellation(error: Any) -> bool:
     return any(each in CANCELLATIONS for each in raised(error).classes)
 
 
-def raised(error: Any) -> Raised:
+def raised(error: Any) -> ErrorData:
     """Return what an exception is: its classes by their whole names, its text, its number."""
     classes = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
     number = error.errno if isinstance(error, OSError) else None
-    return Raised(tuple(classes), text_of(error), number if isinstance(number, int) else None)
+    return ErrorData(tuple(classes), text_of(error), number if isinstance(number, int) else None)
 
 
 def text_of(error: Any) -> str:

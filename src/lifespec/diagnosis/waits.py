@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
-_DEEPEST = 200  # tasks that wait for one another
+_MOST_TASKS = 200  # tasks that wait for one another
 _OFTEN = 3  # times that one line has waited anew
 _LOOKS = 2  # one after the other that have found the loop asleep
 # frames, the outermost first: of the call, of the task that it waits for, and so on, and of the
@@ -100,7 +100,7 @@ def of(call: Any) -> Wait:
     tasks: set[int] = set()
     begin = 0  # of the frames of the last task
     future = None
-    while call is not None and id(call) not in tasks and len(tasks) < _DEEPEST:
+    while call is not None and id(call) not in tasks and len(tasks) < _MOST_TASKS:
         tasks.add(id(call))
         waits_for = frames and frames[-1].f_code is _code("asyncio.tasks", "wait_for")
         if not waits_for:  # pragma: no branch  before Python 3.12 it makes a task

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
-_MOST = 200  # futures between the one that a thread sets and the one that is awaited
+_MOST_FUTURES = 200  # futures between the one that a thread sets and the one that is awaited
 # where a thread of a pool calls what it was given: the file, the function, and its variable that
 # is the future, or has it
 _POOLS = (
@@ -71,7 +71,7 @@ def _is_of(file: str, end: str) -> bool:
 def _leads_to(promise: Any, awaited: Any) -> bool:
     known: dict[int, Any] = {}
     waiting = [promise]
-    while waiting and len(known) < _MOST:
+    while waiting and len(known) < _MOST_FUTURES:
         future = waiting.pop()
         if future is awaited:
             return True
@@ -92,7 +92,7 @@ def _set_after(future: Any) -> list[Any]:
         if type(callback) in _METHODS:  # a task that goes on
             after.append(callback.__self__)
         elif type(callback) is types.FunctionType:  # of a chain, shield, gather or wait
-            after += _variables(callback)
+            after += _closed_over(callback)
     return [value for value in after if _is_future(value)]
 
 
@@ -103,7 +103,7 @@ def _callbacks(future: Any) -> list[Any]:
     return [*(getattr(future, name, None) or ())]
 
 
-def _variables(function: Any) -> list[Any]:
+def _closed_over(function: Any) -> list[Any]:
     """Return what a function has of the functions around it."""
     values = []
     for cell in function.__closure__ or ():

@@ -29,17 +29,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any, NoReturn
 
-TICK = 0.1  # seconds between two looks
-REST = 1.0  # while a server serves
+LIVELY = 0.1  # seconds between two looks while startup or shutdown may last
+REST = 1.0  # the same while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
-MOST = 8  # calls, and lines of a call, that are written down
+MOST_WRITTEN = 8  # calls, and lines of a call, that are written down
 _MODULE = type(sys)
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
-COUNTED = 200  # tasks whose calls are looked at, the oldest first
-FEW = 20  # tasks that cost little: they are looked at each time
+MOST_TASKS = 200  # tasks whose calls are looked at, the oldest first
+FEW_TASKS = 20  # tasks that cost little: they are looked at each time
 
 # a library that forbids calls that block in an event loop replaces them later, such as blockbuster
-_open, _write, _close = os.open, os.write, os.close
+_os_open, _os_write, _os_close = os.open, os.write, os.close
 
 
 class Agent:
@@ -56,8 +56,8 @@ class Agent:
         """Begin, perhaps anew: in a process that was forked."""
         self.pid, self.thread = os.getpid(), get_ident()  # the main one
         self.path = os.path.join(self.folder, f"{self.pid}.seen")
-        self.lifespans: list[hooks.Lifespan] = []
-        self.others: list[seen.Call] = []  # calls that no hook has told
+        self.lifespans: list[hooks.FollowedCall] = []
+        self.others: list[seen.CallState] = []  # calls that no hook has told
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
         self.copies: dict[Any, hooks.Notes] = {}  # classes that are lifespec's, in another module
         self.modules: set[str] = set()  # that were searched for them
@@ -80,7 +80,7 @@ class Agent:
         """Look, for as long as this process lives and somebody reads."""
         pid = self.pid
         while self.pid == pid and self.is_watched():
-            sleep(TICK if self.is_lively() else REST)
+            sleep(LIVELY if self.is_lively() else REST)
             with guard.keeping():
                 self.look(monotonic())
             for failure in guard.take():
@@ -120,15 +120,15 @@ class Agent:
     def note(self, name: str, *values: Any) -> None:
         """Write a line of what has happened; a full disk is no reason to stop a server."""
         with contextlib.suppress(Exception):
-            self.write(seen.LINES[name](time.time(), *values))
+            self.write(seen.LINE_KINDS[name](time.time(), *values))
 
     def write(self, line: Any) -> None:
         """Write a line."""
-        file = _open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        file = _os_open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            _write(file, seen.written(line).encode())
+            _os_write(file, seen.written(line).encode())
         finally:
-            _close(file)
+            _os_close(file)
 
     # ---- what is seen ----
 
@@ -144,7 +144,7 @@ class Agent:
         if loops:
             self.had_loop = True
         rest = REST
-        if self.is_lively() and len(self.known) < FEW:
+        if self.is_lively() and len(self.known) < FEW_TASKS:
             rest = 0.0
         if now - self.counted >= rest:
             self.counted = now
@@ -193,14 +193,14 @@ class Agent:
     def found(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> tuple[Any, ...]:
         """Return what this process does: the values of a Look, without its time."""
         main = stacks.of_thread(frames.get(self.thread))
-        where = lines(main)
+        where = lines_of(main)
         if where != self.main[0]:
             self.main = where, now
         blocked = []
         for loop, top in loops.items():
             seconds = self.busy.seconds(loop, thread_of(top, frames), now)
             if seconds is not None:
-                blocked.append(seen.Blocked(int(seconds), lines(stacks.of_thread(top))))
+                blocked.append(seen.Blocked(int(seconds), lines_of(stacks.of_thread(top))))
         held, children = self.left(frames, loops)
         return (
             len(loops),
@@ -227,7 +227,7 @@ class Agent:
             if thread.ident == self.thread:  # the main one is a value of its own
                 continue
             if alive.keeps_process(thread):
-                where = lines(stacks.of_thread(frames.get(thread.ident)))
+                where = lines_of(stacks.of_thread(frames.get(thread.ident)))
                 held.append(seen.Thread(alive.thread_name(thread), where))
         return held, sorted(alive.children(self.pid).values())
 
@@ -236,21 +236,21 @@ class Agent:
         """Whether the application was called with the lifespan scope."""
         return bool(self.lifespans or self.had_other)
 
-    def where(self, call: hooks.Lifespan) -> seen.Call:
+    def where(self, call: hooks.FollowedCall) -> seen.CallState:
         """Return where a call with the lifespan scope is."""
         coroutine = call.coroutine()
         if getattr(coroutine, "cr_frame", None) is None:
-            return seen.Call(over=True, runs=False, asks=False, lines=[])
+            return seen.CallState(over=True, runs=False, asks=False, lines=[])
         if getattr(coroutine, "cr_running", False):
-            return seen.Call(over=False, runs=True, asks=False, lines=[])
+            return seen.CallState(over=False, runs=True, asks=False, lines=[])
         if call.looks is None:
             call.looks = waits.Looks()
         return self.looked(call.looks, coroutine, call.thread, asks=call.is_in_receive())
 
-    def looked(self, looks: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.Call:
+    def looked(self, looks: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.CallState:
         """Return where a call is that waits."""
         looks.look(call, stacks.of_thread(stacks.top_frames().get(thread)))
-        return seen.Call(False, False, asks, with_whose(looks.lines), looks.awaits)
+        return seen.CallState(False, False, asks, with_whose(looks.lines), looks.awaits)
 
     def look_at_tasks(self, loops: dict[Any, Any], frames: dict[int, Any], now: float) -> None:
         """Note the tasks that are new, those that have died, and the requests that are open."""
@@ -273,23 +273,23 @@ class Agent:
     def look_at_calls(self, threads: dict[Any, int], frames: dict[int, Any], now: float) -> None:
         """Find the calls of applications among tasks, with their threads, and among frames."""
         found: dict[int, seen.Request] = {}
-        others: dict[int, seen.Call] = {}
+        others: dict[int, seen.CallState] = {}
         for thread, top in frames.items():
             running = stacks.of_thread(top)
             scope = stacks.arguments(running).get("scope")
             if scope is None or scope["type"] != "lifespan":
                 continue
             if not self.recognise(running, thread):  # it runs just now, and so is in no task yet
-                others[id(scope)] = seen.Call(over=False, runs=True, asks=False, lines=[])
+                others[id(scope)] = seen.CallState(over=False, runs=True, asks=False, lines=[])
         tasks = sorted(threads, key=self.known.__getitem__)
-        for task in tasks[:COUNTED]:
+        for task in tasks[:MOST_TASKS]:
             self.take(task, threads[task], int(now - self.known[task]), found, others)
         if self.is_stopping:
             for call in looks.untracked_calls():  # it looks at every object
                 self.take(call, 0, None, found, others)
         self.looks = {scope: of_call for scope, of_call in self.looks.items() if scope in others}
-        self.requests = sorted(found.values(), key=looks.by_age)[:MOST]
-        self.open, self.has_all = len(found), len(tasks) <= COUNTED
+        self.requests = sorted(found.values(), key=looks.by_age)[:MOST_WRITTEN]
+        self.open, self.has_all = len(found), len(tasks) <= MOST_TASKS
         self.others = []
         if not self.lifespans:  # else hooks tell of them, and more
             self.others = list(others.values())
@@ -315,7 +315,9 @@ class Agent:
             path = str(scope.get("path", ""))
             is_background = looks.follows_a_response(wait.frames)
             in_thread = wait.awaits == "thread"
-            request = seen.Request(method, path, age, lines(wait.frames), is_background, in_thread)
+            request = seen.Request(
+                method, path, age, lines_of(wait.frames), is_background, in_thread
+            )
             found.setdefault(id(scope), request)
         elif id(scope) not in others and not self.recognise(wait.frames, thread):
             asks = stacks.runs(wait.frames, given.get("receive"))
@@ -354,11 +356,11 @@ class Agent:
                 where.append(seen.At(*line, True))
                 break
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
-        chain = [tuple(stacks.raised(raised)) for raised in errors[:MOST]]
-        return seen.Error(kind, text, where, cancelled, chain)
+        chain = [tuple(stacks.raised(raised)) for raised in errors[:MOST_WRITTEN]]
+        return seen.WrittenError(kind, text, where, cancelled, chain)
 
 
-def lines(frames: list[Any]) -> list[Any]:
+def lines_of(frames: list[Any]) -> list[Any]:
     """Return the author's lines among frames, or else those of libraries, with whose they are."""
     shown = stacks.lines_to_show(frames)
     if not shown:
@@ -379,7 +381,8 @@ def is_of_application(frames: list[Any]) -> bool:
 def with_whose(found: list[Any]) -> list[Any]:
     """Return the innermost of some lines, with whose they are."""
     return [
-        seen.At(file, number, name, stacks.is_own(file)) for file, number, name in found[-MOST:]
+        seen.At(file, number, name, stacks.is_own(file))
+        for file, number, name in found[-MOST_WRITTEN:]
     ]
 
 
@@ -410,7 +413,7 @@ def begin(folder: str, own: str = "") -> Agent:
             with guard.keeping():
                 frames = stacks.of_thread(by)
                 if is_of_application(frames):  # servers end so, too
-                    agent.note("Left", status, lines(frames))
+                    agent.note("Left", status, lines_of(frames))
         leave(status)
 
     start()

@@ -14,7 +14,7 @@ from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.ends import ends
 from lifespec.watch.group import below, catches, is_alive, parent_of, program_of
 from lifespec.watch.waiting import (
-    BLOCKED,
+    BLOCKED_FROM,
     Cause,
     at,
     blocked,
@@ -24,15 +24,15 @@ from lifespec.watch.waiting import (
     own_failure,
     server_of,
 )
-from lifespec.watch.watched import STARTS, Process
+from lifespec.watch.watched import STARTS, WatchedProcess
 
-LONG = 1.0  # seconds of a part of the shutdown that are worth a word
-GRACE = 0.5  # seconds in which a server may act on a signal
+LONG_PART = 1.0  # seconds of a part of the shutdown that are worth a word
+SIGNAL_GRACE = 0.5  # seconds in which a server may act on a signal
 SUSPENDED = 1.0  # seconds without a look from which on this process was stopped meanwhile
-KEYS = {"SIGINT": "Ctrl-C", "SIGQUIT": "Ctrl-\\"}  # of a terminal
+KEY_OF_SIGNAL = {"SIGINT": "Ctrl-C", "SIGQUIT": "Ctrl-\\"}  # of a terminal
 PHASES = ("startup", "shutdown", "requests")  # kinds of causes that say where something is
 CUT_OFF = ("clean-up-cut-off", "without-shutdown")  # what a second signal may have done
-NAMED = 5  # processes that are named
+MOST_NAMED = 5  # processes that are named
 
 Tell = Callable[[Fact, Sequence[Fact], Fact | None, int], object]
 
@@ -52,16 +52,16 @@ class Signal(NamedTuple):
     @property
     def shown(self) -> str:
         """The key that was pressed, or its name."""
-        return KEYS.get(self.name, self.name) if self.to_all else self.name
+        return KEY_OF_SIGNAL.get(self.name, self.name) if self.to_all else self.name
 
 
-class Command:
+class WatchedCommand:
     """The processes of a command, and what was said of them."""
 
     def __init__(self, folder: Path, after: float, tell: Tell) -> None:
         self.folder, self.after, self.tell = folder, after, tell
         self.process: subprocess.Popen[bytes] | None = None
-        self.processes: dict[int, Process] = {}
+        self.processes: dict[int, WatchedProcess] = {}
         self.gone: dict[int, float] = {}  # when each was seen to have ended
         self.told: dict[object, object] = {}
         self.since: dict[object, tuple[object, float]] = {}  # what a phase waits for, from when on
@@ -89,7 +89,7 @@ class Command:
         for path in self.folder.glob("*.seen"):
             pid = int(path.stem)
             if pid not in self.processes:
-                self.processes[pid] = Process(path)
+                self.processes[pid] = WatchedProcess(path)
         for process in self.alive():
             if self.signals:
                 process.told_to_end = self.signals[0].time
@@ -104,7 +104,7 @@ class Command:
             for cause in found:
                 self.say(process, cause)
 
-    def alive(self) -> list[Process]:
+    def alive(self) -> list[WatchedProcess]:
         """Return the processes that have not been seen to have ended."""
         return [each for pid, each in self.processes.items() if pid not in self.gone]
 
@@ -116,7 +116,7 @@ class Command:
                 seconds -= suspended
         return seconds
 
-    def say(self, process: Process, cause: Cause) -> None:
+    def say(self, process: WatchedProcess, cause: Cause) -> None:
         """Say a cause, unless it was said."""
         if cause.kind == "failed":
             pids = self.failures.setdefault(cause.same, [])
@@ -176,7 +176,7 @@ class Command:
                 self._say_signal_of_others(process)
         if not self.process or not self.signals:
             return
-        if self.lasted(self.signals[-1].time) >= GRACE:
+        if self.lasted(self.signals[-1].time) >= SIGNAL_GRACE:
             for process in self.alive():
                 self._say_way_out(process, self.process.pid)
             self._say_restart(self.process)
@@ -186,7 +186,7 @@ class Command:
         if not is_over:
             self._say_goes_on(self.process.pid)
 
-    def _say_signal_of_others(self, process: Process) -> None:
+    def _say_signal_of_others(self, process: WatchedProcess) -> None:
         """Say what ends a server that starts, and that somebody else has told to end.
 
         Its supervisor may have done so, to load it anew, and waits for it.
@@ -195,20 +195,20 @@ class Command:
             return
         last = process.signals[-1]
         key = ends(process.recorded_as, process.python, "startup", ())
-        if not key or self.lasted(last.time) < GRACE:
+        if not key or self.lasted(last.time) < SIGNAL_GRACE:
             return
         name = Signal(last.signal, last.time).shown
         what = fact("way-out-startup", server=server_of(process), signal=name)
         way = fact("way-worker", command=_kill(key, [process.pid]))
         self._say_once((process.pid, last), fact("way-out", what=what, way=way))
 
-    def _say_way_out(self, process: Process, command: int) -> None:
+    def _say_way_out(self, process: WatchedProcess, command: int) -> None:
         """Say what ends a server that does not act on the signals so far."""
         last = self.signals[-1]
         if not process.has_server:
             return
         lines = blocked(process)
-        if lines and process.look and last.time - process.look.time < BLOCKED:
+        if lines and process.look and last.time - process.look.time < BLOCKED_FROM:
             key = "Ctrl-\\"
             if any(catches(each.pid, signal.SIGQUIT) for each in self.alive()):
                 key = "kill -9"
@@ -281,7 +281,9 @@ class Command:
                 what = self._lost(first, command, process)
                 self.say(process, Cause("lost", "", what))
 
-    def _lost(self, signal: Signal, command: "subprocess.Popen[bytes]", process: Process) -> Fact:
+    def _lost(
+        self, signal: Signal, command: "subprocess.Popen[bytes]", process: WatchedProcess
+    ) -> Fact:
         """Return that a signal has reached a command that does not pass it on to the server."""
         top = self.top_of(process.pid)
         return fact(
@@ -311,11 +313,11 @@ class Command:
         left = {self.top_of(process.pid): "" for process in self._left()}  # each once, in order
         parts = self._went(is_stopped=not left)
         if left:
-            names = tuple(f"{program_of(pid)} ({pid})" for pid in [*left][:NAMED])
+            names = tuple(f"{program_of(pid)} ({pid})" for pid in [*left][:MOST_NAMED])
             parts.append(fact("end-left", names=names))
         self.tell(fact("last-line", parts=tuple(parts), status=status), (), None, 0)
 
-    def _left(self) -> list[Process]:
+    def _left(self) -> list[WatchedProcess]:
         """Return the processes that go on although the command has ended."""
         return [process for process in self.alive() if is_alive(process.pid)]
 
@@ -335,7 +337,7 @@ class Command:
             parts += self._stopped(served)
         return parts
 
-    def _stopped(self, served: Sequence[Process]) -> list[Fact]:
+    def _stopped(self, served: Sequence[WatchedProcess]) -> list[Fact]:
         """Return how long it took until all had stopped, and what of it was long."""
         if self.signals:
             stopped = self.signals[0].time
@@ -345,10 +347,10 @@ class Command:
             return [Fact("end-by-itself")]
         parts = [fact("end-stopped", seconds=_tenths(self.lasted(stopped)))]
         sent = max(process.times.get("shutdown", 0) for process in served)
-        if sent - stopped > LONG:
+        if sent - stopped > LONG_PART:
             parts.append(fact("end-before", seconds=_tenths(sent - stopped)))
         answered = max(process.times.get(SHUTDOWN_COMPLETE, 0) for process in served)
-        if answered and self.lasted(answered) > LONG:
+        if answered and self.lasted(answered) > LONG_PART:
             parts.append(fact("end-after", seconds=_tenths(self.lasted(answered))))
         return parts
 
@@ -376,7 +378,7 @@ def _pressed(signals: Sequence[Signal]) -> Iterator[str]:
         yield "Ctrl-\\"
 
 
-def _waits_for(process: Process, signals: Sequence[Signal]) -> str:
+def _waits_for(process: WatchedProcess, signals: Sequence[Signal]) -> str:
     """Return what a server waits for that keeps it from acting on the last signal, "" if nothing.
 
     The first signal begins a shutdown, unless startup lasts.

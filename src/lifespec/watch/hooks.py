@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 COROUTINE = 0x80  # the flag of its code
 
 
-def _lifespan(*methods: str) -> dict[str, str]:
+def _methods(*methods: str) -> dict[str, str]:
     """Return the methods of a class that carries out a lifespan, by what their calls say.
 
     That which calls the application, the two that it is given, and that which begins shutdown.
@@ -30,10 +30,10 @@ def _lifespan(*methods: str) -> dict[str, str]:
     return dict(zip(("called", "received", "sent", "shutdown"), methods))
 
 
-_UVICORN = _lifespan("main", "receive", "send", "shutdown")
-_GRANIAN = _lifespan("handle", "receive", "send", "shutdown")
-_HYPERCORN = _lifespan("handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown")
-_GUNICORN = _lifespan("_run_lifespan", "_receive", "_send", "shutdown")
+_UVICORN = _methods("main", "receive", "send", "shutdown")
+_GRANIAN = _methods("handle", "receive", "send", "shutdown")
+_HYPERCORN = _methods("handle_lifespan", "asgi_receive", "asgi_send", "wait_for_shutdown")
+_GUNICORN = _methods("_run_lifespan", "_receive", "_send", "shutdown")
 # lifespec's own, and each copy of it: one method makes the transitions of its table
 _LIFESPEC = {"transition": "_on"}
 # by module: the server, a class, and its methods by what their calls say
@@ -57,7 +57,7 @@ SERVERS = {
 }
 
 
-class Lifespan:
+class FollowedCall:
     """A call of an application with the lifespan scope, by a known server."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Notes:
 
     def called(self, this: Any, coroutine: Any, *_: Any) -> None:
         """Note a call of the application."""
-        call = self.calls[this] = Lifespan()
+        call = self.calls[this] = FollowedCall()
         call.coroutine = weakref.ref(coroutine)
         self.agent.lifespans.append(call)
         self.agent.note("Called", self.server)
@@ -133,12 +133,12 @@ class Notes:
                 self.raised(this, rest[1])
             elif trigger in ("cancelled", "expired"):
                 chain = [([stacks.CANCELLED], "", None)]
-                error = seen.Error("CancelledError", "", [], True, chain)
+                error = seen.WrittenError("CancelledError", "", [], True, chain)
                 self.agent.note("Raised", error)
 
-    def begin(self, this: Any) -> Lifespan:
+    def begin(self, this: Any) -> FollowedCall:
         """Follow the call that an object of lifespec's own class has begun."""
-        call = self.calls[this] = Lifespan()
+        call = self.calls[this] = FollowedCall()
         call.coroutine = weakref.ref(stacks.coroutine_of(this._task))  # noqa: SLF001
         call.own = weakref.ref(this)
         self.agent.lifespans.append(call)

@@ -20,20 +20,20 @@ from pathlib import Path
 
 from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import fact
-from lifespec.watch.command import Command, Signal, Tell
+from lifespec.watch.command import Signal, Tell, WatchedCommand
 from lifespec.watch.group import GroupListener, catches, ignores, is_alive
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
-TICK = 0.1  # seconds between two looks
-ENDS = ("SIGINT", "SIGTERM", "SIGQUIT")  # signals that tell a server to end
-PASSED = (*ENDS, "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
-TARGET = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
+READ_EVERY = 0.1  # seconds between two looks
+END_SIGNALS = ("SIGINT", "SIGTERM", "SIGQUIT")  # signals that tell a server to end
+PASSED = (*END_SIGNALS, "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
+TARGET_WORD = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
 # what the agent consists of, by its room
 TRAVELS = {
     "diagnosis": ("alive", "guard", "stacks", "waits", "whose", "work"),
     "watch": ("agent", "hooks", "looks", "seen"),
 }
-BEGIN = """\
+BEGIN_AGENT = """\
 import sys
 sys.path.insert(0, {folder!r})
 try:
@@ -74,7 +74,7 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
         pending.append(Signal(number, time.time()))
 
     with _folder(command) as folder:
-        state = Command(folder, after, tell)
+        state = WatchedCommand(folder, after, tell)
         path = str(folder)
         if os.environ.get("PYTHONPATH"):
             path += os.pathsep + os.environ["PYTHONPATH"]
@@ -90,7 +90,7 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
             for number in ignored:
                 signal.signal(number, note)
             while process.poll() is None:
-                time.sleep(TICK)
+                time.sleep(READ_EVERY)
                 came = pending[:]
                 del pending[: len(came)]  # another may come meanwhile
                 if came:
@@ -110,7 +110,10 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
 
 
 def _pass_on(
-    came: Sequence[Signal], heard: set[int], state: Command, process: "subprocess.Popen[bytes]"
+    came: Sequence[Signal],
+    heard: set[int],
+    state: WatchedCommand,
+    process: "subprocess.Popen[bytes]",
 ) -> None:
     """Pass signals on that have come to this process alone, and note those that end a server."""
     for number, at, _ in came:
@@ -129,7 +132,7 @@ def _tells_to_end(number: int, pid: int) -> bool:
     name = signal.Signals(number).name
     if name == "SIGHUP":
         return not catches(pid, number)
-    return name in ENDS and not ignores(pid, number)
+    return name in END_SIGNALS and not ignores(pid, number)
 
 
 def attach(pid: int, after: float, tell: Tell) -> None:
@@ -138,11 +141,11 @@ def attach(pid: int, after: float, tell: Tell) -> None:
     Raises OSError or RuntimeError if it cannot be looked into.
     """
     with _folder(()) as folder:
-        state = Command(folder, after, tell)
+        state = WatchedCommand(folder, after, tell)
         sys.remote_exec(pid, str(folder / "begin.py"))  # type: ignore[attr-defined]  # Python 3.14
         asleep = time.monotonic() + after
         while is_alive(pid):
-            time.sleep(TICK)
+            time.sleep(READ_EVERY)
             state.look()
             if not state.processes and time.monotonic() > asleep:
                 tell(fact("asleep", pid=pid, seconds=f"{after:g}"), (), None, 0)
@@ -160,7 +163,7 @@ def _folder(command: Sequence[str]) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="lifespec-watch-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         put(folder / "lifespec_agent", TRAVELS)
-        begin = BEGIN.format(folder=name, own=_package(command))
+        begin = BEGIN_AGENT.format(folder=name, own=package_of_target(command))
         (folder / "begin.py").write_text(begin, "utf-8")
         (folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
         lock = os.open(name, os.O_RDONLY)  # held for as long as this process lives
@@ -171,10 +174,10 @@ def _folder(command: Sequence[str]) -> Iterator[Path]:
             os.close(lock)
 
 
-def _package(command: Sequence[str]) -> str:
+def package_of_target(command: Sequence[str]) -> str:
     """Return the package or module of the application that a command names, "" if it names none."""
     for word in command:
-        target = TARGET.match(word)
+        target = TARGET_WORD.match(word)
         if target:
             return target[1]
     return ""

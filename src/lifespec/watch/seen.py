@@ -42,7 +42,7 @@ class At(NamedTuple):
     own: bool
 
 
-class Error(NamedTuple):
+class WrittenError(NamedTuple):
     """An exception, of a group the first; `outside`: a cancellation came from outside its task.
 
     `chain` has it and those that it came from: the names of their classes, text and `errno`.
@@ -55,7 +55,7 @@ class Error(NamedTuple):
     chain: list[Any] = []  # noqa: RUF012
 
 
-class Call(NamedTuple):
+class CallState(NamedTuple):
     """A call of the application with the lifespan scope.
 
     It is over, or runs just now, or `asks` for an event, or waits at `lines` for a thing of a kind
@@ -126,14 +126,14 @@ class Sent(NamedTuple):
     time: float
     type: str
     text: str
-    error: Error | None
+    error: WrittenError | None
 
 
 class Raised(NamedTuple):
     """The server has caught what the application raised."""
 
     time: float
-    error: Error
+    error: WrittenError
 
 
 class Signalled(NamedTuple):
@@ -177,7 +177,7 @@ class Died(NamedTuple):
 
     time: float
     task: str
-    error: Error
+    error: WrittenError
 
 
 class Left(NamedTuple):
@@ -213,8 +213,8 @@ class Look(NamedTuple):
     time: float
     loops: int
     blocked: list[Blocked]
-    known: list[Call]
-    others: list[Call]
+    known: list[CallState]
+    others: list[CallState]
     handlers: dict[str, tuple[str, int, str]]
     requests: list[Request]
     open: int
@@ -226,7 +226,7 @@ class Look(NamedTuple):
     children: list[str]
 
 
-LINES = {
+LINE_KINDS = {
     each.__name__: each
     for each in (
         Began, Called, Received, Sent, Raised, Signalled, Hosted, Stop, Shutdown, NoLifespan, Died,
@@ -234,28 +234,28 @@ LINES = {
     )
 }  # fmt: skip
 if TYPE_CHECKING:
-    Event = (
+    Happening = (
         Began | Called | Received | Sent | Raised | Signalled | Hosted | Stop | Shutdown
         | NoLifespan | Died | Left | Ending | Failed
     )  # fmt: skip
 # by the names of fields: of which class its value, or each of its values, is
-PARTS = {
-    "lines": At, "main": At, "error": Error, "blocked": Blocked, "known": Call, "others": Call,
-    "requests": Request, "threads": Thread,
+PART_KINDS = {
+    "lines": At, "main": At, "error": WrittenError, "blocked": Blocked, "known": CallState,
+    "others": CallState, "requests": Request, "threads": Thread,
 }  # fmt: skip
 
 
-def written(line: Event | Look) -> str:
+def written(line: Happening | Look) -> str:
     """Return a line as the agent writes it."""
     return repr((type(line).__name__, *line)) + "\n"
 
 
-def read(text: str) -> Event | Look:
+def parsed(text: str) -> Happening | Look:
     """Return the line that was written so."""
     from ast import literal_eval  # noqa: PLC0415  which the agent does not need
 
     name, *values = literal_eval(text)
-    line: Event | Look = _restored(LINES[name], values)
+    line: Happening | Look = _restored(LINE_KINDS[name], values)
     return line
 
 
@@ -263,7 +263,7 @@ def _restored(kind: Any, values: Any) -> Any:
     """Return an object of a class of this module from its values."""
     found = []
     for name, value in zip(kind._fields, values):
-        part = PARTS.get(name)
+        part = PART_KINDS.get(name)
         if part is None or value is None:
             found.append(value)
         elif isinstance(value, list):

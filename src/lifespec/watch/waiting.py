@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
-from lifespec.diagnosis.stacks import Raised
+from lifespec.diagnosis.stacks import ErrorData
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
 from lifespec.watch.seen import At, Look, Request
-from lifespec.watch.watched import STARTS, Ended, Process
+from lifespec.watch.watched import STARTS, Ended, WatchedProcess
 
-LINES, REQUESTS = 4, 5  # that are shown
-BLOCKED = 1  # seconds from which on an event loop is called blocked
+MOST_LINES, MOST_REQUESTS = 4, 5  # that are shown
+BLOCKED_FROM = 1  # seconds from which on an event loop is called blocked
 
 
 class Cause(NamedTuple):
@@ -49,32 +49,32 @@ def at(lines: Sequence[At]) -> Place | None:
     return Place.at(function, file, line)
 
 
-def sources(lines: Sequence[At]) -> list[Fact]:
+def source_lines(lines: Sequence[At]) -> list[Fact]:
     """Return the author's lines with what stands there, or else those of libraries."""
     shown: Sequence[At] = [line for line in lines if line.own]
     if not shown:
         shown = lines
     rows = []
-    for line in shown[-LINES:]:
+    for line in shown[-MOST_LINES:]:
         place = Place.at(line.function, line.file, line.line)
         if place.source:  # a program of `python -c` has none, say
             rows.append(fact("source", **place._asdict()))
     return rows
 
 
-def error_fact(error: seen.Error | None, text: str = "") -> Fact:
+def error_fact(error: seen.WrittenError | None, text: str = "") -> Fact:
     """Return an exception as part of a sentence, or what was sent in its place."""
     if error:
-        return described(error).fact()
+        return as_error(error).fact()
     lines = text.strip().splitlines()
     if not lines:
         return Fact("no-message")
     return fact("text", text=lines[-1].strip())  # of a traceback the exception
 
 
-def described(error: seen.Error) -> Error:
+def as_error(error: seen.WrittenError) -> Error:
     """Return an exception as the diagnosis knows it."""
-    chain = tuple(Raised(*each) for each in error.chain)
+    chain = tuple(ErrorData(*each) for each in error.chain)
     return Error(error.type, error.text, at(error.lines), chain)
 
 
@@ -85,14 +85,14 @@ def own_failure(failure: tuple[str, str, str, int, str]) -> Fact:
     return fact("own-failure", error=Error(type_, text, None).fact(), place=place.fact())
 
 
-def server_of(process: Process) -> Any:
+def server_of(process: WatchedProcess) -> Any:
     """Return the name of a process's server at the beginning of a sentence or within it."""
     if not process.server:
         return Fact("the-server")
     return process.server.capitalize()
 
 
-def handler(process: Process, signal: str) -> Fact | None:
+def handler(process: WatchedProcess, signal: str) -> Fact | None:
     """Return the author's own handler of a signal, if there is one."""
     found = process.handlers.get(signal)
     if found is None:
@@ -101,12 +101,12 @@ def handler(process: Process, signal: str) -> Fact | None:
     return Place.at(function, file, line).fact()
 
 
-def blocked(process: Process) -> Sequence[At]:
+def blocked(process: WatchedProcess) -> Sequence[At]:
     """Return where the author's code has blocked a loop for a second, if it does."""
     if process.look is None:
         return ()
     for loop in process.look.blocked:
-        if loop.seconds >= BLOCKED and _is_own(loop.lines):
+        if loop.seconds >= BLOCKED_FROM and _is_own(loop.lines):
             return loop.lines
     return ()
 
@@ -117,14 +117,14 @@ def _is_own(lines: Sequence[At]) -> bool:
 
 
 LASTING = {"startup": "startup-lasts", "shutdown": "clean-up-lasts"}  # by what the lifespan is at
-KEPT = ("process-held",)  # for advice
+HELD = ("process-held",)  # for advice
 OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of it
 
 
 # ---- what is told at once ----------------------------------------------------------------------
 
 
-def events(process: Process) -> Iterator[Cause]:
+def events(process: WatchedProcess) -> Iterator[Cause]:
     """Yield what has happened to the lifespan, and what else is told at once."""
     for number, told in enumerate(process.told):
         yield _of_course(process, told, number)
@@ -133,7 +133,7 @@ def events(process: Process) -> Iterator[Cause]:
             yield Cause("own-failure", line.failure[2:], own_failure(line.failure))
 
 
-def _of_course(process: Process, told: Ended, number: int) -> Cause:
+def _of_course(process: WatchedProcess, told: Ended, number: int) -> Cause:
     """Return the cause for a kind of `course`."""
     kind, line = told
     if kind == "clean-up-cut-off":
@@ -159,12 +159,12 @@ def _of_course(process: Process, told: Ended, number: int) -> Cause:
         return Cause(kind, "", fact(kind, server=server_of(process)))
     found = None
     if error and kind not in OF_SERVERS:
-        found = described(error)
+        found = as_error(error)
     part = "failure" if kind == "failed-early" else "error"
     return Cause(kind, what, Fact(kind, {part: what}), (), found)
 
 
-def _cut_off(process: Process) -> Cause:
+def _cut_off(process: WatchedProcess) -> Cause:
     """Return where the clean-up was when its process ended without an answer.
 
     That is where it was cancelled, or where it was seen during clean-up; never where it was before.
@@ -184,7 +184,9 @@ def _cut_off(process: Process) -> Cause:
 # ---- what is waited for ------------------------------------------------------------------------
 
 
-def causes(process: Process, lasted: Callable[[float], float], after: float) -> Iterator[Cause]:
+def causes(
+    process: WatchedProcess, lasted: Callable[[float], float], after: float
+) -> Iterator[Cause]:
     """Yield what its startup or shutdown waits for, the decisive first.
 
     `lasted` returns the seconds since a moment.  Nothing is a cause that has not lasted `after`
@@ -196,7 +198,7 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
         return
     if process.ending is not None:
         if process.has_server and lasted(process.ending) > after:
-            yield _ending(process, int(lasted(process.ending)))
+            yield _interpreter_ends(process, int(lasted(process.ending)))
         return
     silent = lasted(process.seen())
     called = process.times.get("called")
@@ -212,13 +214,13 @@ def causes(process: Process, lasted: Callable[[float], float], after: float) -> 
         yield Cause("importing", at(look.main), what.at(at(look.main)))
 
 
-def _ending(process: Process, seconds: int) -> Cause:
+def _interpreter_ends(process: WatchedProcess, seconds: int) -> Cause:
     what = fact("interpreter-ends", server=server_of(process), seconds=seconds)
     return Cause("interpreter", "", what)
 
 
 def _stops(
-    process: Process, look: Look, lasted: Callable[[float], float], after: float
+    process: WatchedProcess, look: Look, lasted: Callable[[float], float], after: float
 ) -> Iterator[Cause]:
     """Yield what keeps a server from its end, once it stops."""
     begun = process.stopped
@@ -230,21 +232,21 @@ def _stops(
         yield from _staying(process, look)
 
 
-def _silent(process: Process, seconds: int) -> Cause:
+def _silent(process: WatchedProcess, seconds: int) -> Cause:
     """Return why the agent has not looked for so long."""
     if is_stopped(process.pid):
         return Cause("suspended", "", fact("suspended", pid=process.pid))
     return Cause("silent", "", fact("silent", seconds=seconds))
 
 
-def _waits(process: Process, look: Look, phase: str, seconds: int) -> Iterator[Cause]:
+def _waits(process: WatchedProcess, look: Look, phase: str, seconds: int) -> Iterator[Cause]:
     """Yield what the lifespan waits for, or what is in its way."""
     call = process.call
     lines = blocked(process)
     if lines:
         doing = Fact("doing-blocked")
     elif call is None or call.runs:
-        if look.loops or not look.main or look.still < BLOCKED:
+        if look.loops or not look.main or look.still < BLOCKED_FROM:
             return  # it goes on
         doing, lines = Fact("doing-main"), look.main
     else:
@@ -255,10 +257,10 @@ def _waits(process: Process, look: Look, phase: str, seconds: int) -> Iterator[C
         elif call.awaits:
             doing = Fact(f"doing-awaits-{call.awaits}")
     what = fact(LASTING[phase], seconds=seconds, doing=doing.at(at(lines), "doing-at"))
-    yield Cause(phase, (doing, at(lines)), what, sources(lines), None, (phase,))
+    yield Cause(phase, (doing, at(lines)), what, source_lines(lines), None, (phase,))
 
 
-def _shutdown(process: Process, look: Look, seconds: int) -> Iterator[Cause]:
+def _shutdown(process: WatchedProcess, look: Look, seconds: int) -> Iterator[Cause]:
     lines = blocked(process)
     if not look.loops and look.threads is not None:
         yield from _staying(process, look)
@@ -267,14 +269,14 @@ def _shutdown(process: Process, look: Look, seconds: int) -> Iterator[Cause]:
     elif lines:
         doing = Fact("doing-blocked").at(at(lines), "doing-at")
         what = fact("shutdown-lasts", seconds=seconds, doing=doing)
-        yield Cause("blocked", at(lines), what, sources(lines))
+        yield Cause("blocked", at(lines), what, source_lines(lines))
     elif look.requests:
         yield _open_requests(process, look, seconds)
 
 
-def _open_requests(process: Process, look: Look, seconds: int) -> Cause:
+def _open_requests(process: WatchedProcess, look: Look, seconds: int) -> Cause:
     """Return the requests that a server waits for, and the tasks that follow their responses."""
-    shown = look.requests[:REQUESTS]
+    shown = look.requests[:MOST_REQUESTS]
     kind = "open-requests"
     if all(request.background for request in shown):
         kind = "open-background"
@@ -289,7 +291,7 @@ def _open_requests(process: Process, look: Look, seconds: int) -> Cause:
     return Cause("requests", same, what, rows, None, _limits(process, shown))
 
 
-def _limits(process: Process, requests: Sequence[Request]) -> Sequence[str]:
+def _limits(process: WatchedProcess, requests: Sequence[Request]) -> Sequence[str]:
     """Return whose limit may end open requests, for `advice`: of a server, on a Python."""
     if all(request.thread for request in requests):
         return ("in-threads",)
@@ -318,18 +320,18 @@ def _request(request: Request) -> Fact:
     return fact(kind, place=place.fact(), source=place.source, **parts)
 
 
-def _staying(process: Process, look: Look) -> Iterator[Cause]:
+def _staying(process: WatchedProcess, look: Look) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
     server = server_of(process)
     for thread in look.threads or ():
         name = fact("text", text=thread.name).at(at(thread.lines))
         what = fact("process-stays", server=server, what=fact("thread-left", name=name))
-        yield Cause(f"thread {thread.name}", "", what, sources(thread.lines)[-1:], None, KEPT)
+        yield Cause(f"thread {thread.name}", "", what, source_lines(thread.lines)[-1:], None, HELD)
     if not look.threads:
         for child in look.children:
             what = fact("process-stays", server=server, what=fact("process-left", name=child))
-            yield Cause(f"child {child}", "", what, (), None, KEPT)
+            yield Cause(f"child {child}", "", what, (), None, HELD)
     if _is_own(look.main) and not look.threads:
         what = Fact("doing-running").at(at(look.main), "doing-at")
         what = fact("process-stays", server=server, what=what)
-        yield Cause("main", at(look.main), what, sources(look.main))
+        yield Cause("main", at(look.main), what, source_lines(look.main))

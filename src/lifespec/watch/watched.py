@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, SHUTDOWN_FAILED, STARTUP_COMPLETE, Course
 from lifespec.diagnosis.stacks import CANCELLATIONS
 from lifespec.watch import seen
-from lifespec.watch.seen import At, Call, Look, Signalled
+from lifespec.watch.seen import At, CallState, Look, Signalled
 
 # servers that cancel no call of an application while they serve: something else has done it
 NEVER_CANCEL = ("uvicorn",)
@@ -31,10 +31,10 @@ class Ended(NamedTuple):
     """What is to be told of a lifespan: its kind, in `course`, and the line that has shown it."""
 
     kind: str
-    line: seen.Event | None
+    line: seen.Happening | None
 
 
-class Process:
+class WatchedProcess:
     """A process with an agent: the file that this writes, and what it has said so far.
 
     `lines` are what has happened, in order, and `look` is what it did when it was seen last.
@@ -46,9 +46,9 @@ class Process:
         self.server = ""
         self.host = ""  # the server whose worker it is, perhaps another one
         self.python = "3.9"  # or a newer one
-        self.lines: list[seen.Event] = []
+        self.lines: list[seen.Happening] = []
         self.look: Look | None = None
-        self.calls: Sequence[Call] = ()  # where those with the lifespan scope are
+        self.calls: Sequence[CallState] = ()  # where those with the lifespan scope are
         self.course = Course()
         self.told: list[Ended] = []
         self.is_hooked = False  # its server tells what it does, from the call on
@@ -66,9 +66,9 @@ class Process:
             whole, newline, _ = file.read().rpartition(b"\n")
             self.size += len(whole + newline)
             for line in whole.splitlines():
-                self.take(seen.read(line.decode()))
+                self.take(seen.parsed(line.decode()))
 
-    def take(self, line: seen.Event | Look) -> None:
+    def take(self, line: seen.Happening | Look) -> None:
         """Take in a line."""
         if isinstance(line, Look):
             self.look = line
@@ -93,7 +93,7 @@ class Process:
         if what:
             self._happens(what, line.time, line)
 
-    def _happened(self, line: seen.Event) -> str:
+    def _happened(self, line: seen.Happening) -> str:
         """Return what a line means for the lifespan, "" if nothing."""
         if isinstance(line, seen.Sent):
             if line.type == SHUTDOWN_FAILED and was_cancelled(line.error):
@@ -112,7 +112,7 @@ class Process:
         if self.is_hooked:  # else an answer between two looks was not seen
             self._happens("gone", time.time(), None)
 
-    def _happens(self, what: str, at: float, line: seen.Event | None) -> None:
+    def _happens(self, what: str, at: float, line: seen.Happening | None) -> None:
         state = self.course.state
         kind = self.course.happens(what)
         if kind:
@@ -165,7 +165,7 @@ class Process:
         return self.course.state
 
     @property
-    def call(self) -> Call | None:
+    def call(self) -> CallState | None:
         """Where the one is that is not over, if there is one."""
         for call in self.calls:
             if not call.over:
@@ -218,7 +218,7 @@ class Process:
         return self.look.handlers if self.look else {}
 
 
-def was_cancelled(error: seen.Error | None) -> bool:
+def was_cancelled(error: seen.WrittenError | None) -> bool:
     """Tell whether the server, or whoever else, has cancelled the call."""
     if error is None or not error.outside:
         return False

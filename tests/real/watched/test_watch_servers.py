@@ -379,7 +379,7 @@ def test_the_way_out_is_named_and_leads_out(server: str, keys: list[bytes], says
 
 def is_serving(file: Path) -> bool:
     """Tell whether an agent has seen the application wait for an event."""
-    lines = [seen.read(line) for line in file.read_text("utf-8").splitlines()]
+    lines = [seen.parsed(line) for line in file.read_text("utf-8").splitlines()]
     return any(call.asks for line in lines if isinstance(line, seen.Look) for call in line.others)
 
 

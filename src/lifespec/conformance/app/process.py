@@ -417,7 +417,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
         seen.memory, seen.total = own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
-    watch.arm(job.limit + leftovers.OF_A_POOL)
+    watch.arm(job.limit + leftovers.TIME_TO_END_OF_A_POOL)
     seen.facts += open_things
     seen.facts += guard.listed(leftovers.threads_left, before)
     seen.facts += guard.listed(leftovers.daemons, imported)
