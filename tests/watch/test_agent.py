@@ -320,11 +320,18 @@ def test_an_import_is_that_of_the_authors_line() -> None:
     assert looks.importing([own]) == ""
 
 
-def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(agent: Agent) -> None:
+@pytest.mark.parametrize("was_seen", [True, False])
+def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(
+    agent: Agent, *, was_seen: bool
+) -> None:
     over = threading.Event()
     thread = threading.Thread(target=over.wait, name="pump")
     thread.start()
-    agent.had_loop = True
+    agent.had_loop = was_seen
+    if not was_seen:  # but a server has told of it
+        loop = asyncio.new_event_loop()
+        loop.close()
+        agent.loops[loop] = threading.get_ident()
     looks = threading.Thread(target=agent.look, args=(time.monotonic(),))
     looks.start()
     looks.join()

@@ -141,7 +141,7 @@ class Agent:
         frames = stacks.top_frames()
         frames.pop(get_ident(), None)
         loops = self.running(frames)
-        if loops:
+        if loops or self.loops:  # one may begin and end between two looks: a hook tells of it
             self.had_loop = True
         rest = REST
         if self.is_lively() and len(self.known) < FEW_TASKS:

@@ -241,6 +241,20 @@ def test_a_server_on_another_python(python: str) -> None:
         hears(program, "startup has lasted .* Event is set in `connect`, unknown.py:7")
 
 
+def is_serving(file: Path) -> bool:
+    """Tell whether an agent has seen the application wait for an event."""
+    lines = [seen.parsed(line) for line in file.read_text("utf-8").splitlines()]
+    return any(call.asks for line in lines if isinstance(line, seen.Look) for call in line.others)
+
+
+def until_looked_at(folder: Path) -> None:
+    """Wait until an agent that writes below a folder has seen the application wait for an event."""
+    end = time.monotonic() + LIMIT
+    while not any(map(is_serving, folder.glob("*/*.seen"))):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize("kind", ["own", "copy", "task", "call"])
 @pytest.mark.parametrize(
     ("trouble", "says"),
@@ -254,11 +268,13 @@ def test_a_server_on_another_python(python: str) -> None:
 def test_a_server_of_ones_own(kind: str, trouble: str, says: str, tmp_path: Path) -> None:
     """With lifespec's Lifespan, with a copy of it, and as one that nobody knows."""
     command = [*WATCH, "1", "--", "python", "own_server.py", kind, str(tmp_path)]
-    with Program(command, HERE, PYTHONUNBUFFERED="1", TROUBLE=trouble, PATH=PATH) as program:
+    there = {"PYTHONUNBUFFERED": "1", "TROUBLE": trouble, "PATH": PATH, "TMPDIR": str(tmp_path)}
+    with Program(command, HERE, **there) as program:
         before = 0  # a machine that is busy may take long to start
         if trouble != "startup-waits":
             until(program, "serving")
-            time.sleep(0.5 if kind in ("task", "call") else 0)  # until it was looked at
+            if kind in ("task", "call"):  # of no other one it is told what it does
+                until_looked_at(tmp_path)
             before = said(program).count("startup has lasted")
             program.process.send_signal(signal.SIGTERM)
         hears(program, says)
@@ -377,12 +393,6 @@ def test_the_way_out_is_named_and_leads_out(server: str, keys: list[bytes], says
     os.waitpid(pid, 0)
 
 
-def is_serving(file: Path) -> bool:
-    """Tell whether an agent has seen the application wait for an event."""
-    lines = [seen.parsed(line) for line in file.read_text("utf-8").splitlines()]
-    return any(call.asks for line in lines if isinstance(line, seen.Look) for call in line.others)
-
-
 @pytest.mark.parametrize("trouble", ["startup-waits", "clean-up-waits", "none"])
 def test_a_process_that_runs_already(trouble: str, tmp_path: Path) -> None:
     environment = {"TROUBLE": trouble, "SCRIPT": str(tmp_path / "begin.py"), "PATH": PATH}
@@ -392,8 +402,7 @@ def test_a_process_that_runs_already(trouble: str, tmp_path: Path) -> None:
         command = [sys.executable, "attached.py", str(server.process.pid)]
         with Program(command, HERE, TMPDIR=str(tmp_path), **environment) as program:
             if trouble != "startup-waits":
-                while not any(map(is_serving, tmp_path.glob("*/*.seen"))):
-                    time.sleep(0.05)  # until it has looked
+                until_looked_at(tmp_path)
                 server.process.send_signal(signal.SIGTERM)
             if trouble != "none":
                 hears(program, f"{trouble[:-6]} has lasted .* {FOR_EVER}")
