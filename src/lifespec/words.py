@@ -6,6 +6,7 @@ it, and a terminal gets it in lines.  What is observed is data everywhere else.
 
 import functools
 import os
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from lifespec.diagnosis.fact import Fact
 from lifespec.validate import SPECS
 
 _LONGEST = 2000  # characters of a text of others in a report
+_LEVEL = re.compile(r"\{[a-z ]+\}")  # in the sentence of a rule, such as {must not}
 
 
 def base() -> str:
@@ -73,6 +75,14 @@ def sentences() -> Mapping[str, str]:
     """Return the English sentence of each kind of fact."""
     tables = tomllib.loads(data("sentences.toml"))
     return {**tables["formats"], **tables["sentences"]}
+
+
+def required(rule: str, translate: Translate) -> str:
+    """Return what a rule requires, at its level in the main specification."""
+    row = tomllib.loads(data("rules.toml"))[rule]
+    if "says" not in row:  # no specification states it: it is what lifespec does
+        row = row["ours"]
+    return _LEVEL.sub(lambda level: translate(level[0]).strip("{}"), translate(row["says"]))
 
 
 def _has_first_word(fact: Fact) -> bool:

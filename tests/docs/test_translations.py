@@ -115,6 +115,8 @@ OTHER_WORDS = {
     "带着消息": "说明原因",
     "traceback": "回溯",
     "第二个循环": "事件循环",
+    "时限": "超时时间",
+    "上限": "超时时间",
 }
 EXPLAINED = re.compile("（[^）]*）")  # an English word beside its Chinese
 NAMED = re.compile(r"生命周期(?! ?[（%\d]|协议|规范)")  # otherwise it is called lifespan

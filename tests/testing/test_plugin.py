@@ -193,7 +193,7 @@ def test_a_chinese_reader_is_told_in_chinese(run: Run, monkeypatch: pytest.Monke
     refused.stderr.fnmatch_lines(["*lifespec_startup_timeout 的值 'soon' 不是超时时间：*"])
     told = run(LEAVES_A_TASK, *AUTO).stdout
     told.fnmatch_lines(
-        ["E  *等待* Event *", "E  *服务器 *应用程序", "*应用程序停止后留下了仍在运行的任务：*"]
+        ["E  *等待* Event *", "E  *服务器 *应用程序", "*应用程序停止后留下了任务：*"]
     )
 
 

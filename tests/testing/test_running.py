@@ -96,6 +96,15 @@ async def test_a_broken_rule_is_shown_with_the_message_sequence() -> None:
     ]
 
 
+async def test_a_broken_rule_says_in_chinese_what_it_requires(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LC_ALL", "zh_CN.UTF-8")
+    with pytest.raises(ViolationsFound, match=r"应用程序必须以字符串作为状态的键。 [(]The app"):
+        async with Running(wrong_key):
+            pass
+
+
 @pytest.mark.parametrize(("app", "notes"), [(shop, 0), (wrong_key, 1)])
 async def test_broken_rules_are_a_note_on_an_exception_of_the_body(app: Any, notes: int) -> None:
     with pytest.raises(KeyError) as caught:
@@ -157,7 +166,18 @@ async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> N
     ]
 
 
-async def test_a_remark_is_a_warning() -> None:
+@pytest.mark.parametrize(
+    ("locale", "text"),
+    [
+        ("C", r"startup.complete while running\. \[startup-"),
+        ("zh_CN.UTF-8", r"`Lifespan` 拒绝.* [(]The application .* while running\.[)] \[startup-"),
+    ],
+)
+async def test_a_remark_is_a_warning(
+    locale: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", locale)
+
     async def twice(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send(STARTED)
@@ -166,7 +186,7 @@ async def test_a_remark_is_a_warning() -> None:
         await receive()
         await send(STOPPED)
 
-    with pytest.warns(LifespanWarning, match=r"startup.complete while running\. \[startup-"):
+    with pytest.warns(LifespanWarning, match=text):
         async with Running(twice):
             pass
 

@@ -177,7 +177,7 @@ class Running:
             raise AssertionError("\n".join(_sentences(self._exits)))
         if self.violations:
             raise ViolationsFound(self._summary(), self.violations)
-        sentences = [f"{each.message}. [{each.rule}]" for each in self._validator.warnings]
+        sentences = [f"{_broken(each)} [{each.rule}]" for each in self._validator.warnings]
         for sentence in (*sentences, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
@@ -200,7 +200,7 @@ class Running:
 
     def _summary(self) -> str:
         """Return the broken rules, a line each, what was left behind, and the message sequence."""
-        rules = [f"[{each.rule}] {each.message}." for each in self.violations]
+        rules = [f"[{each.rule}] {_broken(each)}" for each in self.violations]
         say = translator(language(os.environ))
         diagrams = [
             sequence(each.entries, "server", "application", say, columns)
@@ -298,6 +298,19 @@ def _end(entries: Iterable[Entry]) -> str:
         if entry.kind == "received" and entry.type == "lifespan.shutdown":
             course.happens("shutdown")
     return course.kinds[-1] if course.kinds else ""
+
+
+def _broken(violation: Violation) -> str:
+    """Return what broke a rule, after the rule itself in another language than English.
+
+    The validator is a file to copy, which has no catalog.
+    """
+    message, reader = f"{violation.message}.", language(os.environ)
+    if reader == "en":
+        return message
+    from lifespec.words import required  # noqa: PLC0415  few tests need it
+
+    return f"{required(violation.rule, translator(reader))} ({message})"
 
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:
