@@ -182,15 +182,6 @@ async def test_what_gives_no_context_fails_startup(on: Any, lifespan: Any, messa
     assert isinstance(caught.value.__cause__, TypeError)
 
 
-@both
-async def test_an_exception_at_the_end_is_sent_and_raised(on: Any) -> None:
-    sent: list[Any] = []
-    app = with_lifespan(respond, life(stop=raises(OSError("disk full"))))
-    with pytest.raises(OSError, match="disk full"):
-        await by_hand(app, sent, "lifespan.startup", "lifespan.shutdown")
-    assert sent[1:] == [{"type": "lifespan.shutdown.failed", "message": "disk full"}]
-
-
 @pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])
 def test_where_no_event_loop_runs(error: BaseException) -> None:
     """A coroutine that is closed answers nothing; a CancelledError is a failure as any other."""

@@ -52,34 +52,6 @@ async def test_protocol_error_escapes_in_a_group(on: Any, logged: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize(
-    ("script", "says"),
-    [
-        (["receive", STOPPED], "shutdown was not requested yet"),
-        (["receive", STARTED, STARTED], "startup was already answered"),
-        (["receive", STARTED, STOPPED], "shutdown was not requested yet"),
-        (["receive", STARTED, "receive", STARTED], "startup was already answered"),
-    ],
-)
-async def test_an_answer_out_of_its_phase_is_refused(on: Any, script: list[Any], says: str) -> None:
-    refused = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for step in script:
-            try:
-                await (receive() if step == "receive" else send(step))
-            except ProtocolError as error:
-                refused.append(str(error))
-                raise
-
-    lifespan = on.Lifespan(app)
-    with contextlib.suppress(Exception):
-        async with lifespan:
-            await on.sleep(0)
-    assert [text.partition(":")[0] for text in refused] == [says]
-
-
-@both
 async def test_what_it_raises_at_last(on: Any, logged: Any) -> None:
     """When nobody waits any more it is logged, and the lifespan is as it was."""
 
@@ -139,16 +111,6 @@ async def test_a_timeout_says_where_the_application_was(on: Any) -> None:
         await lifespan.startup()
     assert isinstance(caught.value.__cause__, on.Cancelled)
     await lifespan.shutdown()  # there is none, as after each startup that failed
-
-
-@both
-async def test_crashed_as_it_started(on: Any) -> None:
-    """The server goes on at once; that the application is cancelled in the end is no error."""
-    lifespan = on.Lifespan(on.says(STARTED, NOT_STOPPED, 60), grace=1)
-    await lifespan.startup()
-    assert (lifespan.outcome, on.now()) == ("crashed", 0)
-    await lifespan.shutdown()
-    assert (lifespan.error, on.now()) == (None, 1)
 
 
 @both

@@ -119,11 +119,6 @@ def test_a_report_is_chinese_to_the_last_word() -> None:
     assert {*words} <= {*known.split()}
 
 
-def test_a_terminal_gets_colours() -> None:
-    assert "\x1b[1;31mFAIL events-known" in render(WHOLE, colours=True)
-    assert "\x1b" not in render(WHOLE)
-
-
 @pytest.mark.parametrize(
     ("language", "observed", "sentence"),
     [
@@ -159,26 +154,6 @@ def test_a_terminal_gets_colours() -> None:
 )
 def test_what_stands_in_a_sentence(language: str, observed: Fact, sentence: str) -> None:
     assert Words(language).say(observed) == sentence
-
-
-RETURNS_NOT = Row("notes", Fact("does-not-return"))
-AGAIN = Row("again", fact("again", answer="no"))
-
-
-@pytest.mark.parametrize(
-    ("report", "line"),
-    [
-        (Report("a:b", "asgi 2.0", obstacle=Fact("needs-trio-installed")), "could not be checked"),
-        (Report("a:b", "asgi 2.0", supported=False), "a:b does not support lifespan"),
-        (Report("a:b", "asgi 2.0", supported=False, starts=False), "served without its startup"),
-        (
-            Report("a:b", "asgi 2.0", WHOLE.findings[-1:], rows=(RETURNS_NOT, AGAIN)),
-            "a:b keeps lifespan 2.0 (ASGI), and a second start goes wrong",
-        ),
-    ],
-)
-def test_the_first_line_says_what_is_the_matter(report: Report, line: str) -> None:
-    assert line in str(report).splitlines()[0]
 
 
 # ---- servers -----------------------------------------------------------------------------------

@@ -199,11 +199,6 @@ def test_a_problem_fails_if_it_is_asked_for_and_can_be_accepted(app: Any, name: 
     assert str(accepted).splitlines()[0].endswith("keeps lifespan 2.0 (ASGI)")
 
 
-def test_a_name_that_is_almost_right_gets_the_right_one() -> None:
-    with pytest.raises(Unchecked, match="Did you mean never-ran"):
-        check_app(faultless, ignore=["never-run"])
-
-
 def test_what_cannot_be_called_is_no_application() -> None:
     report: Report = check_app(7)
     assert "int is 7, which cannot be called" in str(report)

@@ -8,7 +8,6 @@ import pytest
 from lifespec.conformance.app.answers import SendRefused
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
-from lifespec.conformance.app.outcome import answer
 from lifespec.conformance.app.summary import Summary, second_start
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Expectation
@@ -145,12 +144,6 @@ def test_a_lifespan_that_a_framework_could_not_use_is_named() -> None:
     assert advice.on_error(own) is None
 
 
-def test_who_lacks_a_package_is_advised_to_install_it() -> None:
-    """Every other advice is tried by the programs of causes."""
-    error = described(ModuleNotFoundError("x"))
-    assert "Install the package" in " ".join(row_says(saw("failed", caught=error), "change"))
-
-
 def test_an_exception_without_advice_and_a_group_that_was_cancelled_have_none() -> None:
     error = described(BaseExceptionGroup("two", [KeyError("x"), asyncio.CancelledError()]))
     assert advice.on_error(error) is None
@@ -219,8 +212,3 @@ def test_an_end_after_its_time_does_not_change_the_answer() -> None:
     seen = saw("hung")
     seen.settle("raised")
     assert seen.startup.how == "hung"
-
-
-def test_a_call_that_its_case_has_cancelled_is_told_as_such() -> None:
-    stops = answer(saw("complete", "cancelled"), "shutdown", 30.0)
-    assert stops.parts["why"] == Fact("it-was-cancelled")

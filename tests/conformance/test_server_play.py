@@ -109,14 +109,6 @@ def test_a_knock_is_answered_or_refused() -> None:
     assert seen.knocks[1:] == ["answered", "refused"]
 
 
-def test_a_server_whose_port_is_in_use_ends_and_is_not_stopped() -> None:
-    seen = play(["converse"], ["occupy", "request /", "stop"])
-    assert seen.status == 1
-    assert seen.stopped is None
-    assert "Cannot listen" in seen.output
-    assert seen.answers[0].body is None
-
-
 def test_the_suite_waits_in_vain_only_once() -> None:
     began = time.monotonic()
     seen = play(["receive", "hang"], ["request /", "request /", "wait 0.1"], limit=1.0)
@@ -161,18 +153,3 @@ def test_a_server_that_ignores_its_signal_has_no_status() -> None:
     seen = play(["converse"], ["wait 1", "stop"], command, limit=0.5)
     assert seen.stopped
     assert (seen.status, seen.ended) == (None, None)
-
-
-def test_a_cancelled_case_waits_no_more() -> None:
-    began = time.monotonic()
-    plays = player(case(["converse"], ["request /", "wait 50", "stop"]), IDLE)
-    plays.cancelled.set()
-    plays.play()
-    assert time.monotonic() - began < LIMIT
-
-
-def test_processes_that_are_left_behind_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(playing, "START", 5.0)
-    text = "import os, time; os._exit(4) if os.fork() else time.sleep(60)"
-    seen = play(["converse"], ["request /"], [sys.executable, "-c", text])
-    assert (seen.status, len(seen.left)) == (4, 1)

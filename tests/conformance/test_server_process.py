@@ -41,21 +41,6 @@ def test_a_signal_reaches_each_process_of_the_group() -> None:
         assert until(lambda: server.log().of("received", type_="lifespan.shutdown"), LIMIT)
 
 
-def test_a_server_is_started_and_stopped() -> None:
-    with Process(SERVER, [["converse", None]]) as server:
-        assert until(lambda: server.client.request("/", 1.0).body, LIMIT)
-        assert server.client.request("/look", LIMIT).path == "/look"
-        assert (server.status, server.left()) == (None, set())
-        server.send(signal.SIGTERM)
-        assert until(lambda: server.status is not None, LIMIT)
-        server.send(signal.SIGTERM)  # the process has ended
-        kinds = [line.kind for line in server.log()]
-        assert (kinds[0], kinds[-1]) == ("imported", "returned")
-        assert "Serving on" in server.output
-    assert server.status == 0
-    assert not server.folder.exists()
-
-
 def test_known_places_are_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     """And what Python compiles is kept, as where the server runs otherwise, for the next case."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
@@ -136,10 +121,6 @@ def test_without_a_proc_the_group_of_the_server_is_ended_all_the_same(
     with program(WAIT) as server:
         assert server.left() == set()
     assert not alive(server.process.pid)
-
-
-def test_a_process_that_is_gone_has_no_environment() -> None:
-    assert processes.environment("0") == b""
 
 
 def test_a_line_counts_when_its_end_is_there() -> None:
