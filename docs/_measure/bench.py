@@ -116,7 +116,7 @@ def main(file: str = "", *pythons: str) -> None:
     """Print what was measured; with FILE, write it there with what the other Pythons print."""
     gc.disable()
     found: dict[str, Any] = {
-        **now(),
+        **now(Path(sys.prefix)),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
         "lifespan": asyncio.run(lifespan()),
     }

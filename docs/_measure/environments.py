@@ -137,6 +137,12 @@ def _install(folder: Path, python: Python, requirements: Sequence[str]) -> None:
     )
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([python.program, "-m", "venv", folder], check=True, timeout=INSTALLING)
-    pip = [folder / "bin" / "python", "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    pip: list[str | Path] = [
+        folder / "bin" / "python",
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+    ]
     subprocess.run([*pip, "install", *requirements], check=True, timeout=INSTALLING)
     (folder / "complete").write_text("\n".join(requirements), "utf-8")

@@ -39,7 +39,7 @@ SUBJECTS = ROWS["rows"]
 def observed(environment: Path, program: str, *questions: str) -> dict[str, list[list[Any]]]:
     """Ask an application all questions, or some; return what happened."""
     driver, python = Path(__file__).with_name("drive.py"), environment / "bin" / "python"
-    command = [python, driver, PROGRAMS / f"{program}.py", *questions]
+    command: list[str | Path] = [python, driver, PROGRAMS / f"{program}.py", *questions]
     run = subprocess.run(
         command, capture_output=True, text=True, encoding="utf-8", timeout=LIMIT, check=False
     )
@@ -51,7 +51,13 @@ def observed(environment: Path, program: str, *questions: str) -> dict[str, list
 def served(environment: Path, program: str, failing: str = "") -> list[list[Any]]:
     """Run a program under uvicorn, with a request and SIGTERM; return what a user sees."""
     port = free_port()
-    command = [environment / "bin" / "python", "-m", "uvicorn", f"{program}:app", "--port"]
+    command: list[str | Path] = [
+        environment / "bin" / "python",
+        "-m",
+        "uvicorn",
+        f"{program}:app",
+        "--port",
+    ]
     with contextlib.ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         shutil.copytree(PROGRAMS, place, dirs_exist_ok=True)
@@ -67,10 +73,11 @@ def served(environment: Path, program: str, failing: str = "") -> list[list[Any]
         code = server.wait(PATIENCE)
     if code is None:  # on a busy machine: no application has done this on an idle one
         raise RuntimeError(f"{program} under uvicorn did not end within {PATIENCE:g} s")
+    done: list[list[Any]] = [["request", status], ["SIGTERM"]] if status else []
     return [
         ["server", f"uvicorn {versions(environment, ['uvicorn'])['uvicorn']}"],
         *logged(server.lines[:before]),
-        *([["request", status], ["SIGTERM"]] if status else []),
+        *done,
         *logged(server.lines[before:]),
         ["exit status", code],
     ]

@@ -130,7 +130,7 @@ class Subject(NamedTuple):
         command = tuple(self.words(environment))
         if not client:
             return Target(command, SPEC, limit=self.limit)
-        why = {}
+        why: dict[str, str] = {}
         for reason in ROWS["reasons"]:
             if reason.get("to", client) == client:
                 why |= dict.fromkeys(reason["applies_not"], reason["why"])

@@ -111,7 +111,7 @@ def measure(
 def versions(environment: Path, packages: Sequence[str]) -> dict[str, str]:
     """Return the versions of packages of an environment."""
     program = "import sys, importlib.metadata as m; print(*map(m.version, sys.argv[1:]))"
-    command = [environment / "bin" / "python", "-c", program, *packages]
+    command: list[str | Path] = [environment / "bin" / "python", "-c", program, *packages]
     output = subprocess.check_output(command, text=True, timeout=60)
     return dict(zip(packages, output.split(), strict=True))
 
@@ -128,7 +128,7 @@ def select(names: Sequence[str], known: Iterable[str]) -> list[str]:
 def now(environment: Path) -> dict[str, str]:
     """Return what a row says of its measurement: the date, the Python and the system."""
     program = "import platform as p; print(p.python_implementation(), p.python_version())"
-    command = [environment / "bin" / "python", "-c", program]
+    command: list[str | Path] = [environment / "bin" / "python", "-c", program]
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "python": subprocess.check_output(command, text=True, timeout=60).strip(),

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -296,7 +297,7 @@ def in_group(group: int) -> bool:
 def stops(environment: Path, name: str) -> dict[str, Row]:
     """Return by way what a signal does to a server that serves nothing."""
     waits = {
-        way: often(lambda way=way: stopped(environment, name, *way))  # type: ignore[misc]
+        way: often(partial(stopped, environment, name, *way))
         for way in ways(subject_of(name), SIGNALS)
     }
     return {named(way): wait() for way, wait in waits.items()}
@@ -310,11 +311,7 @@ def waits(environment: Path, name: str) -> list[Row]:
     wanted = [("streams", option, way) for option in options for way in each_way]
     wanted += [("streams, bare", option, each_way[0]) for option in options]
     begun = [
-        often(
-            lambda program=program, option=option, way=way: waited(
-                environment, name, program, option, way
-            )
-        )  # type: ignore[misc]
+        often(partial(waited, environment, name, program, option, way))
         for program, option, way in wanted
     ]
     return [
@@ -330,7 +327,7 @@ def given_up(environment: Path, name: str) -> dict[str, dict[str, Row]]:
     """
 
     def ends(hang: str, many: str, keys: str) -> Callable[[], Facts]:
-        return often(lambda: pressed(environment, name, hang, many, keys))
+        return often(partial(pressed, environment, name, hang, many, keys))
 
     several = [many for number, to, many in ways(subject_of(name), SIGNALS[:1]) if to == PARENT]
     mildest, *others = KEYS

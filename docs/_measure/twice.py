@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 import uvicorn
 
 from lifespec.testing import Running
+from records import connection
 
 LIMIT = 120.0  # seconds
 
@@ -64,20 +65,6 @@ def application(words: list[str]) -> Any:
 
 async def once(app: Any) -> None:
     """Start and stop it around a request, as a test does."""
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "http_version": "1.1",
-        "scheme": "http",
-        "method": "GET",
-        "path": "/",
-        "raw_path": b"/",
-        "query_string": b"",
-        "root_path": "",
-        "headers": [(b"host", b"127.0.0.1:8000"), (b"accept", b"*/*")],
-        "client": ("127.0.0.1", 50000),
-        "server": ("127.0.0.1", 8000),
-    }
     events = [{"type": "http.request", "body": b"", "more_body": False}]
 
     async def receive() -> Any:
@@ -91,7 +78,7 @@ async def once(app: Any) -> None:
             say(answered=message["status"])
 
     async with Running(app, startup_timeout=LIMIT, shutdown_timeout=LIMIT) as running:
-        await asyncio.wait_for(running.app(scope, receive, send), LIMIT)
+        await asyncio.wait_for(running.app(connection("http", "/"), receive, send), LIMIT)
 
 
 def say(**what: Any) -> None:
