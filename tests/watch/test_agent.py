@@ -176,6 +176,28 @@ def test_a_blocked_loop_is_seen_with_its_line(agent: Agent, loop: Any) -> None:
     assert (seconds, where[-1].function) == (2, "blocks")
 
 
+def test_an_installed_application_that_blocks_its_loop_at_once_is_its_authors(
+    agent: Agent, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, begun = threading.Event(), threading.Event()
+    parcel: Any = ModuleType("parcel")
+    parcel.__file__ = "/usr/lib/python3/site-packages/parcel.py"
+    source = "async def app(scope, receive, send):\n    begun.set()\n    over.wait()\n"
+    parcel.begun, parcel.over = begun, over
+    exec(compile(source, parcel.__file__, "exec"), vars(parcel))  # noqa: S102
+    monkeypatch.setitem(sys.modules, "parcel", parcel)
+    monkeypatch.setattr(stacks, "served", [])
+    thread = threading.Thread(target=lambda: asyncio.run(toy.Lifespan(parcel.app).call()))
+    thread.start()
+    begun.wait()
+    for seconds in 0, 2, 3:
+        agent.look(time.monotonic() + seconds)
+    over.set()
+    thread.join()
+    ((_seconds, where),) = lines(agent, seen.Look)[-1].blocked
+    assert (where[-1].function, where[-1].line, where[-1].own) == ("app", 3, True)
+
+
 def test_a_loop_that_is_closed_before_it_is_asked_is_not_blocked() -> None:
     loop = uvloop.new_event_loop()
     loop.close()

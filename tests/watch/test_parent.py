@@ -428,6 +428,21 @@ def test_a_handler_of_the_authors_takes_a_signal(state: WatchedCommand, said: li
     assert [each.kind for each in said] == ["signal-taken"]
 
 
+def test_a_handler_that_came_after_a_signal_has_not_taken_it(
+    state: WatchedCommand, said: list[Fact]
+) -> None:
+    """The author's is there again because the server's own ended it."""
+    found = process_of(state, os.getpid(), CALLED, STARTED)
+    state.signals.append(Signal(signal.SIGTERM, 20.0))
+    found.told_to_end = 20.0
+    command: Any = subprocess.Popen(["true"])
+    found.take(NOTHING._replace(time=21.0))
+    found.take(NOTHING._replace(time=22.0, handlers={"SIGTERM": (__file__, 1, "stop")}))
+    state.say_signal(command)
+    command.wait()
+    assert [each.kind for each in said if each.kind == "signal-taken"] == []
+
+
 OPEN = NOTHING._replace(requests=[seen.Request("GET", "/", 3, [HERE])], open=1)
 MAIL = NOTHING._replace(requests=[seen.Request("GET", "/", 3, [HERE], background=True)], open=1)
 INT, QUIT, TERM = signal.SIGINT, signal.SIGQUIT, signal.SIGTERM

@@ -22,7 +22,7 @@ from _thread import get_ident, start_new_thread
 from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
 
-from ..diagnosis import alive, guard, stacks, waits
+from ..diagnosis import alive, guard, stacks, waits, whose
 from . import hooks, looks, seen
 
 TYPE_CHECKING = False
@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 LIVELY = 0.1  # seconds between two looks while startup or shutdown may last
 REST = 1.0  # the same while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
+LASTS = 1.0  # seconds from which on one thing that an event loop runs is looked at closely
 MOST_WRITTEN = 8  # calls, and lines of a call, that are written down
 _MODULE = type(sys)
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
@@ -200,6 +201,8 @@ class Agent:
         for loop, top in loops.items():
             seconds = self.busy.seconds(loop, thread_of(top, frames), now)
             if seconds is not None:
+                if seconds >= LASTS:
+                    self.learn(stacks.of_thread(top))
                 blocked.append(seen.Blocked(int(seconds), lines_of(stacks.of_thread(top))))
         held, children = self.left(frames, loops)
         return (
@@ -217,6 +220,16 @@ class Agent:
             held,
             children,
         )
+
+    def learn(self, running: list[Any]) -> None:
+        """Learn whose code it is from the frames of a thread that runs a lifespan, and stays there.
+
+        An installed application may block its event loop before it has ever waited for anything.
+        """
+        for call in self.lifespans:
+            frame = getattr(call.coroutine(), "cr_frame", None)
+            if frame in running:
+                whose.learn(running[running.index(frame) :])
 
     def left(self, frames: dict[int, Any], loops: dict[Any, Any]) -> tuple[Any, list[str]]:
         """Return what keeps this process once no event loop of it runs any more."""

@@ -54,6 +54,8 @@ class WatchedProcess:
         self.is_hooked = False  # its server tells what it does, from the call on
         self.kept: Sequence[At] = ()  # the author's lines in the phase that has not ended
         self.told_to_end: float | None = None  # when a signal for the command came
+        self.handlers: Mapping[str, tuple[str, int, str]] = {}  # the author's own, of signals
+        self.is_told = False  # by a look since then
         self.times: dict[str, float] = {}  # when what has happened, in `course`, did so first
         self.size = 0
 
@@ -72,6 +74,7 @@ class WatchedProcess:
         """Take in a line."""
         if isinstance(line, Look):
             self.look = line
+            self._keep_handlers(line)
             self.calls = line.known or line.others
             self._infer(line)
             self._keep()
@@ -147,6 +150,18 @@ class WatchedProcess:
             if call.lines and call.lines[-1].own:
                 self.kept = call.lines
 
+    def _keep_handlers(self, look: Look) -> None:
+        """Keep the handlers of signals, once a signal has come those that were there all the time.
+
+        One may be there again because the server has left its own, which took the signal.
+        """
+        if not self.is_told:
+            self.handlers = look.handlers
+            self.is_told = self.told_to_end is not None and look.time > self.told_to_end
+            return
+        same = self.handlers.items() & look.handlers.items()
+        self.handlers = dict(same)
+
     # ---- what it is at ----
 
     def seen(self) -> float:
@@ -211,11 +226,6 @@ class WatchedProcess:
         if self.server or self.times:
             return True
         return self.look is not None and bool(self.look.others or self.look.open)
-
-    @property
-    def handlers(self) -> Mapping[str, tuple[str, int, str]]:
-        """The author's own handlers of signals."""
-        return self.look.handlers if self.look else {}
 
 
 def was_cancelled(error: seen.WrittenError | None) -> bool:
