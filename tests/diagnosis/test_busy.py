@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lifespec.diagnosis import busy
+from lifespec.diagnosis import busy, stacks
 from lifespec.diagnosis.fact import Place
 
 
@@ -55,6 +55,22 @@ def test_most_of_a_time_is_at_a_line_or_nowhere() -> None:
     assert busy.most(spent, 0.5, 3.5) == (at, True)
     assert busy.most(spent, 1.5, 3.5) == (None, False)
     assert busy.most([], 0.0, 1.0) == (None, False)
+
+
+def test_a_call_that_runs_or_is_over_waits_for_nothing() -> None:
+    """What was seen of it before is not forgotten for what is not there."""
+    found = []
+
+    async def lives() -> None:
+        found.append(stacks.is_suspended(call))
+        await asyncio.sleep(0)
+
+    call = lives()
+    call.send(None)
+    found.append(stacks.is_suspended(call))
+    call.close()
+    found += [stacks.is_suspended(call), stacks.is_suspended(None), stacks.is_suspended(object())]
+    assert found == [False, True, False, False, True]
 
 
 FORKS = """

@@ -201,7 +201,8 @@ if hasattr(os, "register_at_fork"):  # pragma: no branch  Windows has no fork
 def _look(spending: Spending, call: Any, top: Any) -> None:  # pragma: no cover  nor here
     at = _at(top)
     is_blocked = at is not None
-    if not is_blocked:
+    # one that runs or is over waits for nothing: what was seen before it was cancelled counts
+    if not is_blocked and stacks.is_suspended(call):
         spending.looks.look(call, stacks.of_thread(top))
         at = innermost(spending.looks.lines)
     spending.spent.append((time.monotonic(), at, is_blocked))

@@ -155,6 +155,15 @@ def walk(call: Any) -> tuple[list[Any], Any]:
     return frames, None
 
 
+def is_suspended(call: Any) -> bool:
+    """Tell whether a coroutine or generator waits: it does not run just now, and is not over."""
+    for name in _CALLS:
+        if has(type(call), name):
+            is_running = getattr(call, name.replace("frame", "running"), False)
+            return getattr(call, name) is not None and not is_running
+    return call is not None  # an awaitable of another kind says neither
+
+
 def awaited(call: Any) -> list[Any]:
     """Return the frames of a coroutine or task and of what it awaits, the outermost first."""
     return walk(call)[0]
