@@ -17,6 +17,7 @@ MEASURED = re.compile(rf"(, in )?({NUMBER.pattern}|\d+\.\d+ s)|\d+ %")
 PROGRAMS = {
     name: causes.PRELUDE + variant(program.source, "-")
     for name, program in (causes.FAULTS | causes.PROGRAMS | causes.TRIED).items()
+    if Renamed(variant(program.source, "-")).old  # else it has no name of its author's
 }
 PROGRAMS |= {name: program.source for name, program in problems.PROGRAMS.items()}
 
