@@ -6,7 +6,6 @@ import sys
 import traceback
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import takewhile
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 
@@ -51,27 +50,29 @@ def own_package(name: str) -> None:
 
 def own_modules() -> list[tuple[ModuleType, Path]]:
     """Return the author's modules that are imported, each with its file."""
-    found = []
-    for module in [*sys.modules.values()]:
+    own = []
+    for module in list(sys.modules.values()):  # a copy: another thread may import something
         if not issubclass(type(module), ModuleType):  # anything may stand there
             continue
         # as it is in the module: a lazy one would import what it stands for
         file = ModuleType.__getattribute__(module, "__dict__").get("__file__")
         if type(file) is str and is_own(file):
-            found.append((module, Path(file)))
-    return found
+            own.append((module, Path(file)))
+    return own
 
 
 def library(module: str) -> str:
     """Return the installed package that has a module, or "" if that is the author's or Python's."""
     package = module.partition(".")[0]
     file = getattr(sys.modules.get(package), "__file__", None) or ""
-    return package if "-packages" in file and not is_own(file) else ""
+    if "-packages" in file and not is_own(file):
+        return package
+    return ""
 
 
 def places(lines: Iterable[Line]) -> list[Place]:
     """Return those of lines that are in the author's own code, with what stands there."""
-    return [place_of(each) for each in lines if is_own(each.file)]
+    return [place_of(passed) for passed in lines if is_own(passed.file)]
 
 
 def place_of(line: Line) -> Place:
@@ -106,10 +107,10 @@ def caller(frame: FrameType) -> Place | None:
 
 def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
     """Return a traceback from the application's first frame on."""
-    found = traceback
-    while found and is_ours(found.tb_frame.f_code.co_filename):
-        found = found.tb_next
-    return found or traceback
+    first = traceback
+    while first and is_ours(first.tb_frame.f_code.co_filename):
+        first = first.tb_next
+    return first or traceback  # a failure that lifespec has raised itself has no other frame
 
 
 def dumped(text: str) -> list[Line]:
@@ -119,10 +120,19 @@ def dumped(text: str) -> list[Line]:
     without any other nothing blocks it.
     """
     main = _STACKS.split(text)[-1].partition("\n\n")[0]
-    main = _ESCAPE.sub(lambda match: chr(int(match[match.lastindex or 0], 16)), main)
-    frames = takewhile(lambda each: not is_ours(each[0]), _FRAME.findall(main))
-    lines = [Line(file, int(number), name) for file, number, name in frames if not is_loop(file)]
-    return lines[::-1]
+    lines: list[Line] = []
+    for file, number, function in _FRAME.findall(_ESCAPE.sub(_character, main)):
+        if is_ours(file):
+            break
+        if not is_loop(file):
+            lines.append(Line(file, int(number), function))
+    lines.reverse()
+    return lines
+
+
+def _character(escape: re.Match[str]) -> str:
+    digits = escape[escape.lastindex or 0]
+    return chr(int(digits, 16))
 
 
 # ---- exceptions --------------------------------------------------------------------------------
@@ -130,22 +140,30 @@ def dumped(text: str) -> list[Line]:
 
 def described(error: BaseException) -> Error:
     """Return an exception as data."""
-    errors = [*chain(error)]
-    for each in errors:
-        learn([frame for frame, _number in traceback.walk_tb(trace_of(each))])
-    found = (place(filter(None, [origin(each)])) for each in errors)
+    errors = list(chain(error))
+    for passed in errors:  # all of them first: each may tell whose the lines of the others are
+        learn([frame for frame, _number in traceback.walk_tb(trace_of(passed))])
     first = errors[0]
     text = " ".join(text_of(first).split())
-    files = [each.file for each in of_error(first)]
-    at, file = next(filter(None, found), None), files[-1] if files else ""
-    return Error(type(first).__name__, text, at, tuple(map(raised, errors)), file)
+    lines = of_error(first)
+    file = lines[-1].file if lines else ""
+    return Error(type(first).__name__, text, _origin_of(errors), tuple(map(raised, errors)), file)
+
+
+def _origin_of(errors: Iterable[BaseException]) -> Place | None:
+    """Return the author's line that the first of exceptions with such a line came from."""
+    for error in errors:
+        at = origin(error)
+        if at is not None:
+            return place_of(at)
+    return None
 
 
 def own_failures(failures: Iterable[OwnFailure]) -> list[Fact]:
     """Return what went wrong in lifespec itself, as facts that ask for a report."""
-    found = []
+    facts = []
     for failure in failures:
         at = Place.at(failure.function, failure.file, failure.line)
         error = Error(failure.type, " ".join(failure.text.split()), None)
-        found.append(fact("own-failure", error=error.fact(), place=at.fact()))
-    return found
+        facts.append(fact("own-failure", error=error.fact(), place=at.fact()))
+    return facts

@@ -88,7 +88,7 @@ def _at(top: Any) -> Place | None:
     Nor what has started its event loop, such as a test: while the loop waits, nothing runs there.
     """
     frames = stacks.of_thread(top)
-    if not frames or stacks.is_idle(frames):
+    if stacks.is_idle(frames):
         return None
     lines: list[stacks.Line] = []
     for frame in frames:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from collections.abc import Iterator
     from typing import Any
 
-# by the name of its frame: what this call awaits
-_CALLS = {"cr_frame": "cr_await", "gi_frame": "gi_yieldfrom", "ag_frame": "ag_await"}
+# of a coroutine, a generator, an asynchronous generator and a task: by which `walk` tells them
+_OF_CALLS = ("cr_frame", "gi_frame", "ag_frame", "get_coro")
 _DEEPEST = 200  # calls that await one another
 _MOST_REFERENTS = 1000  # of an object that is no call: what it awaits is among the first
 _LIBRARY = os.path.dirname(os.__file__)
@@ -91,19 +91,22 @@ def name_of(call: Any) -> str:
 @cache
 def is_installed(file: str) -> bool:
     """Tell whether a file belongs to Python, to an installed package, or is no module."""
-    if not file.endswith(".py") or file.startswith(_LIBRARY):  # such as `<string>`, or compiled
+    if not file.endswith(".py"):  # such as `<string>`, or compiled
+        return True
+    if file.startswith(_LIBRARY):
         return True
     return _in_installed(file) or _is_beside_its_record(file)
 
 
 def _in_installed(file: str) -> bool:
     parts = file.replace("\\", "/").split("/")
-    return any(name in parts for name in _INSTALLED)
+    return not set(_INSTALLED).isdisjoint(parts)
 
 
 def _is_beside_its_record(file: str) -> bool:
     """Tell whether a file was installed into some other folder, as by `pip install --target`."""
-    for folder in sorted(filter(None, sys.path), key=len, reverse=True):
+    folders = sorted(filter(None, sys.path), key=len, reverse=True)
+    for folder in folders:  # the longest first: one of them may be inside of another
         if file.startswith(folder + os.sep):
             return _is_recorded(folder, file[len(folder) + 1 :].partition(os.sep)[0])
     return False
@@ -111,23 +114,31 @@ def _is_beside_its_record(file: str) -> bool:
 
 @cache
 def _is_recorded(folder: str, name: str) -> bool:
+    """Tell whether an installer's record of a folder has a file or a package with this name."""
     with contextlib.suppress(OSError):  # a zip, or no folder at all
-        for each in [each for each in os.listdir(folder) if each.endswith(".dist-info")]:
-            record = os.path.join(folder, each, "RECORD")
-            if os.path.exists(record):
-                with open(record, encoding="utf-8") as file:
-                    if any(line.startswith((f"{name}/", f"{name},")) for line in file):
-                        return True
+        for entry in os.listdir(folder):
+            record = os.path.join(folder, entry, "RECORD")
+            if entry.endswith(".dist-info") and _has_entry(record, name):
+                return True
     return False
 
 
-def of_thread(frame: Any) -> list[Any]:
-    """Return the frames of a thread, the outermost first, from its innermost."""
-    found = []
+def _has_entry(record: str, name: str) -> bool:
+    if not os.path.exists(record):
+        return False
+    with open(record, encoding="utf-8") as file:
+        return any(line.startswith((f"{name}/", f"{name},")) for line in file)
+
+
+def of_thread(innermost: Any) -> list[Any]:
+    """Return the frames of a thread, the outermost first; none if there is no innermost one."""
+    frames = []
+    frame = innermost
     while frame is not None:
-        found.append(frame)
+        frames.append(frame)
         frame = frame.f_back
-    return found[::-1]
+    frames.reverse()
+    return frames
 
 
 def walk(call: Any) -> tuple[list[Any], Any]:
@@ -138,18 +149,24 @@ def walk(call: Any) -> tuple[list[Any], Any]:
     frames: list[Any] = []
     for _ in range(_DEEPEST):
         kind = type(call)
-        name = next((name for name in _CALLS if has(kind, name)), "")
-        if name:
-            frame, call = getattr(call, name), getattr(call, _CALLS[name])
-            if frame is not None:
-                frames.append(frame)
+        frame = None
+        if has(kind, "cr_frame"):  # a coroutine
+            frame, call = call.cr_frame, call.cr_await
+        elif has(kind, "gi_frame"):  # a generator that `types.coroutine` has made awaitable
+            frame, call = call.gi_frame, call.gi_yieldfrom
+        elif has(kind, "ag_frame"):  # an asynchronous generator
+            frame, call = call.ag_frame, call.ag_await
         elif has(kind, "get_coro"):  # a task
             call = call.get_coro()
-        else:  # what `await` makes of a task, of a coroutine, of an asynchronous generator
+        else:
+            # What `await` makes of a task, of a coroutine or of an asynchronous generator does not
+            # say whose it is, https://github.com/python/cpython/issues/76991; the collector does.
             refers_to = gc.get_referents(call)[:_MOST_REFERENTS]
             call = next(filter(_is_call, refers_to), None)
             if call is None:
                 return frames, next(filter(is_future, refers_to), None)
+        if frame is not None:  # None if the call has ended
+            frames.append(frame)
         if call is None:
             break
     return frames, None
@@ -169,8 +186,9 @@ def awaited(call: Any) -> list[Any]:
     return walk(call)[0]
 
 
-def _is_call(found: Any) -> bool:
-    return any(has(type(found), each) for each in ("get_coro", *_CALLS))
+def _is_call(value: Any) -> bool:
+    kind = type(value)
+    return any(has(kind, name) for name in _OF_CALLS)
 
 
 def is_future(value: Any) -> bool:
@@ -189,60 +207,97 @@ def inner_tasks(call: Any, frames: list[Any], future: Any = None) -> list[Any]:
     `frames` are those of what it awaits, and `future` what the last of them awaits.  The tasks are
     those of task groups of asyncio and anyio, of nurseries, of gather, shield and asyncio.wait.
     """
-    tasks = [*behind(getattr(call, "_fut_waiter", None)), *behind(future)]
+    tasks = behind(getattr(call, "_fut_waiter", None)) + behind(future)
     for frame in frames:
+        # an author may have groups among the variables, and wait for something else
         if not is_installed(frame.f_code.co_filename):
             continue
-        if frame is frames[-1] and frame.f_code.co_name == "_wait":
-            tasks += frame.f_locals.get("fs", ())
-        is_limit = frame is frames[-1] and frame.f_code.co_name == "wait_for"
-        if is_limit:  # pragma: no cover  before Python 3.12 it makes a task
-            limited = frame.f_locals.get("fut")
-            tasks += [limited, *behind(limited)]
-        for value in [*frame.f_locals.values()]:
-            if type(value).__name__ in _GROUPS:
-                for group in (value, getattr(value, "_nursery", None)):
-                    inner = getattr(group, "_tasks", None) or getattr(group, "_children", None)
-                    tasks += inner or ()
-    return [task for task in dict.fromkeys(tasks) if _is_running(task)]
+        if frame is frames[-1]:
+            tasks += _awaited_by(frame)
+        tasks += _in_groups_of(frame)
+    running = []
+    for task in dict.fromkeys(tasks):
+        if _is_running(task):
+            running.append(task)
+    return running
+
+
+def _awaited_by(frame: Any) -> list[Any]:
+    """Return the tasks that a function of asyncio has among its variables while it waits."""
+    name = frame.f_code.co_name
+    if name == "_wait":
+        return list(frame.f_locals.get("fs", ()))
+    if name == "wait_for":  # pragma: no cover  before Python 3.12 it makes a task
+        limited = frame.f_locals.get("fut")
+        return [limited, *behind(limited)]
+    return []
+
+
+def _in_groups_of(frame: Any) -> list[Any]:
+    """Return the tasks of the groups and nurseries among the variables of a frame."""
+    tasks: list[Any] = []
+    for value in list(frame.f_locals.values()):
+        if type(value).__name__ not in _GROUPS:
+            continue
+        tasks += _tasks_of(value)
+        tasks += _tasks_of(getattr(value, "_nursery", None))  # of hypercorn's group on trio
+    return tasks
+
+
+def _tasks_of(group: Any) -> list[Any]:
+    for name in ("_tasks", "_children"):  # of asyncio and anyio, and of trio
+        tasks = getattr(group, name, None)
+        if tasks:
+            return list(tasks)
+    return []
 
 
 def behind(future: Any) -> list[Any]:
     """Return the futures that one of asyncio stands for: those of gather, and that of shield."""
-    found: list[Any] = []
-    todo = [future] if is_future(future) else []
-    while todo and len(found) < _DEEPEST:
-        one = todo.pop()
-        inner = [*getattr(one, "_children", ()), *_shielded(one)]
-        found += inner
-        todo += inner
-    return found
+    futures: list[Any] = []
+    if not is_future(future):
+        return futures
+    outer = [future]  # those that are to be looked at: a gather may have others inside
+    while outer and len(futures) < _DEEPEST:
+        next_outer = outer.pop()
+        inner = list(getattr(next_outer, "_children", ()))
+        inner += _shielded(next_outer)
+        futures += inner
+        outer += inner
+    return futures
 
 
 def _shielded(future: Any) -> list[Any]:
-    """Return the future that asyncio.shield stands in front of; [] if this is another one."""
+    """Return the future that asyncio.shield stands in front of; [] if this is another one.
+
+    Nothing refers from the outer one to the inner one but the callback by which shield learns that
+    the outer one was cancelled.
+    """
     for callback, *_ in getattr(future, "_callbacks", None) or ():
-        code = getattr(callback, "__code__", None)
-        if code and code.co_name == "_outer_done_callback" and is_carrier(code.co_filename):
-            cells = dict(zip(code.co_freevars, callback.__closure__))
-            return [cells["inner"].cell_contents]
+        code: Any = getattr(callback, "__code__", None)
+        if getattr(code, "co_name", "") != "_outer_done_callback":
+            continue
+        if is_carrier(code.co_filename):  # pragma: no branch  none but asyncio's was met
+            variables = dict(zip(code.co_freevars, callback.__closure__))
+            return [variables["inner"].cell_contents]
     return []
 
 
 def _is_running(task: Any) -> bool:
-    coroutine = coroutine_of(task)
-    return coroutine is not None and getattr(coroutine, "cr_frame", None) is not None
+    return getattr(coroutine_of(task), "cr_frame", None) is not None
 
 
 def coroutine_of(task: Any) -> Any:
     """Return the coroutine of a task of asyncio or trio, or None."""
-    get = getattr(type(task), "get_coro", None)
-    return get(task) if get else getattr(task, "coro", None)
+    get_coro = getattr(type(task), "get_coro", None)
+    if get_coro is not None:
+        return get_coro(task)
+    return getattr(task, "coro", None)  # of trio
 
 
 def own_lines(frames: list[Any]) -> list[Line]:
     """Return the author's lines among frames."""
-    return [line(each) for each in frames if is_own(each.f_code.co_filename)]
+    return [line(frame) for frame in frames if is_own(frame.f_code.co_filename)]
 
 
 def application(frame: Any) -> dict[str, str]:
@@ -251,16 +306,19 @@ def application(frame: Any) -> dict[str, str]:
     They are three arguments one after the other: a dictionary with a type, and two functions.
     """
     code = frame.f_code
-    names = code.co_varnames[: code.co_argcount]
-    if code.co_argcount < len(_ARGUMENTS):
+    parameters = code.co_varnames[: code.co_argcount]
+    if len(parameters) < len(_ARGUMENTS):  # most functions: to ask a frame for its variables costs
         return {}
     values = frame.f_locals
-    for first in range(len(names) - 2):
-        scope, receive, send = (values.get(name) for name in names[first : first + 3])
-        is_scope = issubclass(type(scope), dict) and type(scope.get("type")) is str
-        if is_scope and callable(receive) and callable(send):
-            return dict(zip(_ARGUMENTS, names[first:]))
+    for names in zip(parameters, parameters[1:], parameters[2:]):
+        scope, receive, send = map(values.get, names)
+        if _is_scope(scope) and callable(receive) and callable(send):
+            return dict(zip(_ARGUMENTS, names))
     return {}
+
+
+def _is_scope(value: Any) -> bool:
+    return issubclass(type(value), dict) and type(value.get("type")) is str
 
 
 def lines_to_show(frames: list[Any]) -> list[Line]:
@@ -276,8 +334,12 @@ def lines_to_show(frames: list[Any]) -> list[Line]:
     for number, frame in enumerate(frames):
         if application(frame):
             begin = number + 1
-    files = [(frame, frame.f_code.co_filename) for frame in frames[begin:]]
-    return [line(frame) for frame, file in files if not (is_carrier(file) or is_ours(file))]
+    lines = []
+    for frame in frames[begin:]:
+        file = frame.f_code.co_filename
+        if not is_carrier(file) and not is_ours(file):
+            lines.append(line(frame))
+    return lines
 
 
 def arguments(frames: list[Any]) -> Any:
@@ -291,14 +353,16 @@ def arguments(frames: list[Any]) -> Any:
 
 def runs(frames: list[Any], function: Any) -> bool:
     """Tell whether a function, or what a partial calls, is among frames."""
-    code = getattr(getattr(function, "func", function), "__code__", None)
-    return any(each.f_code is code for each in frames)
+    called = getattr(function, "func", function)
+    code = getattr(called, "__code__", None)
+    return any(frame.f_code is code for frame in frames)
 
 
 def is_loop(file: str) -> bool:
     """Tell whether a file is of Python's event loop."""
-    name = file[len(_LIBRARY) + 1 :] if file.startswith(_LIBRARY) else ""
-    return name.startswith(_LOOPS)
+    if not file.startswith(_LIBRARY):
+        return False
+    return file[len(_LIBRARY) + 1 :].startswith(_LOOPS)
 
 
 def is_idle(frames: list[Any]) -> bool:
@@ -307,6 +371,8 @@ def is_idle(frames: list[Any]) -> bool:
     uvloop and trio wait in C or below a frame of their own: there no coroutine and no callback of
     the author's is on the stack.  Who wakes a loop that waits changes what it is about to look at.
     """
+    if not frames:
+        return False
     last = frames[-1].f_code
     for frame in frames:
         if frame.f_code.co_name == "_run_once" and is_loop(frame.f_code.co_filename):
@@ -319,7 +385,9 @@ def is_carrier(file: str) -> bool:
     """Tell whether a file is Python's, or of a library that merely carries the calls of others."""
     if file.startswith(os.path.join(_LIBRARY, "")) and not _in_installed(file):
         return True
-    return file.replace("\\", "/").endswith(_CARRYING) or _package(file) in _CARRIERS
+    if file.replace("\\", "/").endswith(_CARRYING):
+        return True
+    return _package(file) in _CARRIERS
 
 
 def _package(file: str) -> str:
@@ -353,8 +421,10 @@ def chain(error: Any) -> Iterator[Any]:
             yield error
         elif _is_error(error) and id(error) not in known:
             known[id(error)] = error
-            waiting += [(_raised_after(error), False), (error, True)]
-            waiting += [(inner, False) for inner in reversed(_of_group(error))]
+            waiting.append((_raised_after(error), False))
+            waiting.append((error, True))
+            for inner in reversed(_of_group(error)):
+                waiting.append((inner, False))
 
 
 def _is_error(value: Any) -> bool:
@@ -413,20 +483,23 @@ def origin(error: Any, *, cancelled: bool = False) -> Line | None:
         own.append(passed)
     if not own:
         return None
-    was_awaited = CANCELLED in raised(error).classes and not cancelled
-    return own[0] if was_awaited else own[-1]
+    if CANCELLED in raised(error).classes and not cancelled:
+        return own[0]
+    return own[-1]
 
 
 def is_cancellation(error: Any) -> bool:
     """Tell whether an exception is one by which asyncio or trio cancels."""
-    return any(each in CANCELLATIONS for each in raised(error).classes)
+    return not set(CANCELLATIONS).isdisjoint(raised(error).classes)
 
 
 def raised(error: Any) -> ErrorData:
     """Return what an exception is: its classes by their whole names, its text, its number."""
     classes = [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
-    number = error.errno if isinstance(error, OSError) else None
-    return ErrorData(tuple(classes), text_of(error), number if isinstance(number, int) else None)
+    number = None
+    if isinstance(error, OSError) and isinstance(error.errno, int):  # who raises one may omit it
+        number = error.errno
+    return ErrorData(tuple(classes), text_of(error), number)
 
 
 def text_of(error: Any) -> str:

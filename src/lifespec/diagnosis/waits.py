@@ -97,27 +97,58 @@ def of(call: Any) -> Wait:
     Among several tasks that one counts which has come to a line of an author.
     """
     frames: list[Any] = []
-    tasks: set[int] = set()
+    seen: set[int] = set()  # the IDs of the tasks: two of them may wait for one another
     begin = 0  # of the frames of the last task
     future = None
-    while call is not None and id(call) not in tasks and len(tasks) < _MOST_TASKS:
-        tasks.add(id(call))
-        waits_for = frames and frames[-1].f_code is _code("asyncio.tasks", "wait_for")
-        if not waits_for:  # pragma: no branch  before Python 3.12 it makes a task
+    while call is not None and len(seen) < _MOST_TASKS:
+        if id(call) in seen:
+            break
+        seen.add(id(call))
+        # before Python 3.12 `wait_for` makes a task of what it is given: the author sees one wait
+        if not _ends_in_wait_for(frames):  # pragma: no branch
             begin = len(frames)
-        of_call, future = stacks.walk(stacks.coroutine_of(call) or call)
-        frames += of_call
-        inner = stacks.inner_tasks(call, of_call, future)
-        inner.sort(key=lambda task: not stacks.own_lines(stacks.awaited(task)))
-        call = inner[0] if inner else None
-    whose.learn(frames)
+        frames_of_call, future = _walk(call)
+        frames += frames_of_call
+        call = _to_follow(stacks.inner_tasks(call, frames_of_call, future))
+    whose.learn(frames)  # before any of them is asked whether it is the author's
+    in_thread = _work_of(future, frames[begin:])
+    if in_thread is not None:
+        return Wait(frames + in_thread, "thread", False, future)
+    return Wait(frames, kind_of(frames, begin, future), _is_due(future), future)
+
+
+def _walk(call: Any) -> tuple[list[Any], Any]:
+    coroutine = stacks.coroutine_of(call)
+    if coroutine is None:  # it is one itself
+        coroutine = call
+    return stacks.walk(coroutine)
+
+
+def _ends_in_wait_for(frames: list[Any]) -> bool:
+    if not frames:
+        return False
+    return frames[-1].f_code is _code("asyncio.tasks", "wait_for")
+
+
+def _to_follow(tasks: list[Any]) -> Any:
+    """Return the first task that has come to a line of an author, or else the first of all."""
+    for task in tasks:
+        if stacks.own_lines(stacks.awaited(task)):
+            return task
+    return tasks[0] if tasks else None
+
+
+def _work_of(future: Any, frames: list[Any]) -> list[Any] | None:
+    """Return the frames of the thread that a wait is for, None if it is for something else.
+
+    Code of asyncio awaits a future; that of trio, which has none, awaits a call by the thread.
+    """
     promise = future
     if promise is None:
-        promise = work.delivers(frames[begin:])
-    thread = None if promise is None else work.of_future(promise)
-    if thread is not None:
-        return Wait(frames + thread, "thread", False, future)
-    return Wait(frames, kind_of(frames, begin, future), _is_due(future), future)
+        promise = work.delivers(frames)
+    if promise is None:
+        return None
+    return work.of_future(promise)
 
 
 class Looks:
@@ -142,13 +173,15 @@ class Looks:
         wait = of(call)
         self.lines = stacks.lines_to_show(wait.frames)
         self.awaits = wait.awaits
-        if wait.is_due and thread and stacks.is_idle(thread):
+        # once is no proof: what is due is so for a moment before each turn of a loop that is well
+        if wait.is_due and stacks.is_idle(thread):
             self._due += 1
         else:
             self._due = 0
         if self._due >= _LOOKS:
             self.awaits = "due"
-            self.slept = self.slept or self.lines
+            if not self.slept:
+                self.slept = self.lines
         elif self._has_come_back(wait):
             self.awaits = "again"
 
@@ -157,10 +190,12 @@ class Looks:
         if wait.future is None or not own:
             return False
         at = own[-1]
-        if self._future() is not wait.future:
-            self._times[at] = self._times.get(at, 0) + 1
+        times = self._times.get(at, 0)
+        if self._future() is not wait.future:  # each wait has a future of its own
+            times += 1
+            self._times[at] = times
             self._future = weakref.ref(wait.future)
-        return self._times.get(at, 0) >= _OFTEN
+        return times >= _OFTEN
 
 
 def kind_of(frames: list[Any], begin: int = 0, future: Any = None) -> str:
@@ -168,22 +203,40 @@ def kind_of(frames: list[Any], begin: int = 0, future: Any = None) -> str:
 
     `begin` is where the frames of the last task begin, and `future` what that awaits.
     """
-    last = -1
-    for number, frame in enumerate(frames):
-        if stacks.is_own(frame.f_code.co_filename):
-            last = number
-    inner = frames[last + 1 :]
-    if last < 0 or not all(stacks.is_carrier(frame.f_code.co_filename) for frame in inner):
+    last = _last_own(frames)
+    if last is None:
         return ""
+    inner = frames[last + 1 :]
+    for frame in inner:
+        if not stacks.is_carrier(frame.f_code.co_filename):  # a library awaits that for itself
+            return ""
     if last < begin:  # the frames below are those of a task that has none of the author's
         return "task"
     kinds = _awaited_by_code()
-    for frame in inner:
+    for frame in inner:  # the outermost first: a queue awaits a future, and its `get` is the word
         if frame.f_code in kinds:
             return kinds[frame.f_code]
-    if future is None or inner:
+    if inner:
         return ""
-    return "task" if stacks.behind(future) else "future"
+    return _kind_of_future(future)
+
+
+def _kind_of_future(future: Any) -> str:
+    """Return what it is that an author's line awaits by a future of asyncio's."""
+    if future is None:
+        return ""
+    if stacks.behind(future):  # of gather or shield, which return a future and have no frame
+        return "task"
+    return "future"
+
+
+def _last_own(frames: list[Any]) -> int | None:
+    """Return the number of the innermost frame that is the author's, None if none is."""
+    last = None
+    for number, frame in enumerate(frames):
+        if stacks.is_own(frame.f_code.co_filename):
+            last = number
+    return last
 
 
 def _awaited_by_code() -> dict[Any, str]:
@@ -207,8 +260,11 @@ def _code(module: str, name: str) -> Any:
     code = getattr(value, "__code__", None)
     if not inner:
         return code
-    parts = getattr(code, "co_consts", ())
-    return next((part for part in parts if getattr(part, "co_name", "") == inner), None)
+    for constant in getattr(code, "co_consts", ()):
+        is_inner = getattr(constant, "co_name", "") == inner
+        if is_inner:  # pragma: no cover  a function that from Python 3.13 on is no more there
+            return constant
+    return None  # pragma: no cover  and there it always is before
 
 
 def _is_due(future: Any) -> bool:

@@ -31,35 +31,50 @@ def learn(frames: list[Any]) -> None:
     """
     if stacks.served:
         return
-    calls = list(_lifespan_calls(frames))
+    calls = _lifespan_calls(frames)
     if not calls:
         return
     begin = frames.index(calls[0])
     below = frames[begin:]
-    if any(stacks.is_own(frame.f_code.co_filename) for frame in below):
-        return
-    above = {_package_of(frame) for frame in frames[:begin]} - {""}
-    names = [*filter(None, map(_package_of, below))]
+    for frame in below:
+        if stacks.is_own(frame.f_code.co_filename):
+            return
+    above = set(_packages(frames[:begin]))
+    names = _packages(below)
     if names and names[-1] in above:  # it asks its server for an event: nothing of it runs
         return
     packages = tuple(dict.fromkeys(names))
-    candidates = [name for name in packages if name not in above]
-    if packages not in _nobodys:
-        name = _holder(calls, above) or _outermost(candidates)
-        if name:
-            _serve(name)
-        else:
-            _nobodys.add(packages)
+    if packages in _nobodys:  # the search looks at all modules, and there is a look each moment
+        return
+    name = _holder(calls, above)
+    if not name:
+        name = _outermost([package for package in packages if package not in above])
+    if name:
+        _serve(name)
+    else:
+        _nobodys.add(packages)
 
 
-def _lifespan_calls(frames: list[Any]) -> Iterator[Any]:
-    """Yield the frames of applications that are called with the lifespan scope."""
+def _lifespan_calls(frames: list[Any]) -> list[Any]:
+    """Return the frames of applications that are called with the lifespan scope."""
+    calls = []
     for frame in frames:
         if stacks.is_ours(frame.f_code.co_filename):
             continue
         scope = stacks.arguments([frame]).get("scope")
         if scope is not None and scope["type"] == "lifespan":
-            yield frame
+            calls.append(frame)
+    return calls
+
+
+def _packages(frames: list[Any]) -> list[str]:
+    """Return the package of each frame, without those of Python, of carriers and ours."""
+    packages = []
+    for frame in frames:
+        package = _package_of(frame)
+        if package:
+            packages.append(package)
+    return packages
 
 
 def _package_of(frame: Any) -> str:
@@ -77,31 +92,45 @@ def _holder(calls: list[Any], above: set[str]) -> str:
         if application is None:
             continue
         made_by = str(type(application).__module__).partition(".")[0]
-        for name, module in [*sys.modules.items()]:
-            package = name.partition(".")[0]
-            if package in (made_by, "__main__") or package in above or type(module) is not _MODULE:
+        others = {made_by, "__main__", *above}
+        for package, module in _modules():
+            if package in others:
                 continue
-            if any(value is application for value in [*vars(module).values()]):
-                return package
+            for value in list(vars(module).values()):
+                if value is application:  # by identity: `==` would ask it
+                    return package
     return ""
 
 
 def _outermost(packages: list[str]) -> str:
     """Return the first package that none of the others imports: those of frameworks are used."""
     for name in packages:
-        if not any(_imports(other, name) for other in packages if other != name):
+        others = [package for package in packages if package != name]
+        if not any(_imports(package, name) for package in others):
             return name
     return ""
 
 
 def _imports(package: str, name: str) -> bool:
     """Tell whether a module of a package has something of another package among its variables."""
-    for module_name, module in [*sys.modules.items()]:
-        if module_name.partition(".")[0] != package or type(module) is not _MODULE:
+    for package_of_module, module in _modules():
+        if package_of_module != package:
             continue
-        if any(_comes_from(value, name) for value in [*vars(module).values()]):
-            return True
+        for value in list(vars(module).values()):
+            if _comes_from(value, name):
+                return True
     return False
+
+
+def _modules() -> Iterator[tuple[str, Any]]:
+    """Yield the modules that are loaded, each with its package.
+
+    Of copies, here and above: another thread may import something meanwhile.  Something else than
+    a module may stand among them, too, and might run code of its own if it is asked.
+    """
+    for name, module in list(sys.modules.items()):
+        if type(module) is _MODULE:
+            yield name.partition(".")[0], module
 
 
 def _comes_from(value: Any, package: str) -> bool:

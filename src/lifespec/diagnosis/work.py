@@ -40,7 +40,9 @@ def of_future(awaited: Any) -> list[Any] | None:
         frames = stacks.of_thread(top)
         for number, frame in enumerate(frames):
             promise = _promise(frame)
-            if promise is not None and _leads_to(promise, awaited):
+            if promise is None:
+                continue
+            if _leads_to(promise, awaited):
                 return frames[number + 1 :]
     return None
 
@@ -56,11 +58,14 @@ def delivers(frames: list[Any]) -> Any:
 
 def _promise(frame: Any) -> Any:
     """Return what a thread will set or call, if this frame is that of its pool."""
+    code = frame.f_code
     for file, function, variable in _POOLS:
-        code = frame.f_code
-        if code.co_name == function and _is_of(code.co_filename, file):
-            value = frame.f_locals.get(variable)
-            return value.future if variable == "self" else value
+        if code.co_name != function or not _is_of(code.co_filename, file):
+            continue
+        value = frame.f_locals.get(variable)
+        if variable == "self":  # an item of work, which has the future beside what it calls
+            return value.future
+        return value
     return None
 
 
@@ -69,38 +74,56 @@ def _is_of(file: str, end: str) -> bool:
 
 
 def _leads_to(promise: Any, awaited: Any) -> bool:
-    known: dict[int, Any] = {}
+    """Tell whether what is awaited is set, by callbacks, once a promise is."""
+    known: dict[int, Any] = {}  # with the futures, so that no other gets the number of one
     waiting = [promise]
     while waiting and len(known) < _MOST_FUTURES:
         future = waiting.pop()
         if future is awaited:
             return True
-        if id(future) not in known:
-            known[id(future)] = future
-            waiting += _set_after(future)
+        if id(future) in known:
+            continue
+        known[id(future)] = future
+        for callback in _callbacks(future):
+            for value in _reached_by(callback):
+                if _is_future(value):
+                    waiting.append(value)
     return False
 
 
-def _set_after(future: Any) -> list[Any]:
-    """Return the futures that go on when one is done, as its callbacks know them."""
-    after: list[Any] = []
-    for entry in _callbacks(future):
-        callback = entry[0] if type(entry) is tuple else entry  # asyncio has a context beside it
-        if type(callback) is functools.partial:  # of wait_for
-            after += callback.args
-            callback = callback.func
-        if type(callback) in _METHODS:  # a task that goes on
-            after.append(callback.__self__)
-        elif type(callback) is types.FunctionType:  # of a chain, shield, gather or wait
-            after += _closed_over(callback)
-    return [value for value in after if _is_future(value)]
-
-
 def _callbacks(future: Any) -> list[Any]:
-    if not _is_future(future):  # trio's thread calls a function
-        return []
-    name = "_callbacks" if stacks.is_future(future) else "_done_callbacks"
-    return [*(getattr(future, name, None) or ())]
+    """Return what is called when a future is done."""
+    if stacks.is_future(future):
+        entries = getattr(future, "_callbacks", None)
+    elif _is_future(future):
+        entries = getattr(future, "_done_callbacks", None)
+    else:  # trio's thread calls a function, which has none
+        entries = None
+    callbacks = []
+    for entry in entries or ():
+        if type(entry) is tuple:  # asyncio has the context beside it, in which to call it
+            callbacks.append(entry[0])
+        else:
+            callbacks.append(entry)
+    return callbacks
+
+
+def _reached_by(callback: Any) -> list[Any]:
+    """Return what a callback has at hand, and may set: one branch a kind of callback.
+
+    A partial has it among its arguments, as that of `wait_for` before Python 3.12; a method is
+    that of a task, which goes on; and a function has it from the function around it, as those do
+    that asyncio chains futures by, and those of shield, gather and wait.
+    """
+    reached: list[Any] = []
+    if type(callback) is functools.partial:
+        reached += callback.args
+        callback = callback.func
+    if type(callback) in _METHODS:
+        reached.append(callback.__self__)
+    elif type(callback) is types.FunctionType:
+        reached += _closed_over(callback)
+    return reached
 
 
 def _closed_over(function: Any) -> list[Any]:
@@ -115,5 +138,8 @@ def _closed_over(function: Any) -> list[Any]:
 
 
 def _is_future(value: Any) -> bool:
+    """Tell whether a value is a future, of asyncio or of a pool of threads."""
+    if stacks.is_future(value):
+        return True
     base = getattr(sys.modules.get("concurrent.futures._base"), "Future", None)
-    return stacks.is_future(value) or (base is not None and issubclass(type(value), base))
+    return base is not None and issubclass(type(value), base)
