@@ -57,6 +57,8 @@ def test_a_page_is_short_and_stands_in_the_index(name: str) -> None:
     prose = re.sub(r"(?ms)^```.*?^```$", "", text)
     assert 60 <= len(PROSE.sub("", prose).split()) <= 260
     assert f"{{doc}}`problems/{name}`" in (DOCS / "troubleshooting.md").read_text("utf-8")
+    reports = text.partition("\n## Reports\n")[2]
+    assert "](https://github.com/" in reports or "No public report of it is known" in reports
 
 
 def test_each_row_of_advice_names_a_problem() -> None:
