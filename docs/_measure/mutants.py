@@ -50,11 +50,14 @@ ROOMS = {  # folders that are changed, each with its tests
 LINES = {"lineno", "tb_lineno", "f_lineno", "co_firstlineno", "end_lineno"}
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv", ".*_cache", "build*", "site", "__pycache__")
 OTHERS = re.compile(  # in a block that begins another program, or plays the cases of the suite
-    r"\bcommand\(|subprocess|conformance|socket|thread|pytest|uvicorn|hypercorn|granian|Process"
+    r"\bcommand\(|subprocess|conformance(?!\.(rules|cases)\b)|\bsockets?\b|thread|pytest"
+    r"|uvicorn|hypercorn|granian|Process"
 )
 LIMIT = 600.0  # seconds of the pages without a change
 TIMES = 5  # as long may they take with one, before they hang
 LOADED = "ignore:Module already imported:pytest.PytestAssertRewriteWarning"
+# the package itself, and plugins that a test loads anew: pytest warns there if they were imported
+NOT_LOADED = "lifespec", "xdist", "pytest_timeout"
 FIRST = "docs/api.rst", "docs/rules.md", "docs/edge-cases.md"  # these notice most
 
 
@@ -211,7 +214,7 @@ def _bracketed(node: Any) -> Any:
 def _load() -> None:
     """Import what pytest and the pages import, but nothing of the package."""
     for plugin in importlib.metadata.entry_points(group="pytest11"):
-        if not plugin.module.startswith("lifespec"):
+        if not plugin.module.startswith(NOT_LOADED):
             plugin.load()
     for name in ("trio.testing", "anyio", "fastapi", "starlette.testclient", "httpx", "uvicorn"):
         importlib.import_module(name)
