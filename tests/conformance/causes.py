@@ -591,7 +591,8 @@ async def life(app):
 
 ## its startup blocks
 > s; most of it blocks the event loop, in `life`, shop.py:14
-> stops yes, in 1.2 s; most of it waits in `life`, shop.py:16
+> stops yes, in
+> s; most of it waits in `life`, shop.py:16
 async def life(app):
     time.sleep(1.2)
     yield
