@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 
 # of a coroutine, a generator, an asynchronous generator and a task: by which `walk` tells them
 _OF_CALLS = ("cr_frame", "gi_frame", "ag_frame", "get_coro")
+# by the name of its frame, where a call says whether it runs just now
+_RUNNING = {"cr_frame": "cr_running", "gi_frame": "gi_running", "ag_frame": "ag_running"}
 _DEEPEST = 200  # calls that await one another
 _MOST_REFERENTS = 1000  # of an object that is no call: what it awaits is among the first
 _LIBRARY = os.path.dirname(os.__file__)
@@ -174,10 +176,9 @@ def walk(call: Any) -> tuple[list[Any], Any]:
 
 def is_suspended(call: Any) -> bool:
     """Tell whether a coroutine or generator waits: it does not run just now, and is not over."""
-    for name in _CALLS:
-        if has(type(call), name):
-            is_running = getattr(call, name.replace("frame", "running"), False)
-            return getattr(call, name) is not None and not is_running
+    for frame, running in _RUNNING.items():
+        if has(type(call), frame):
+            return getattr(call, frame) is not None and not getattr(call, running, False)
     return call is not None  # an awaitable of another kind says neither
 
 
