@@ -79,6 +79,7 @@ def sentences() -> Mapping[str, str]:
 
 def required(rule: str, translate: Translate) -> str:
     """Return what a rule requires, at its level in the main specification."""
+    # not by `conformance.rules`: the fixture needs this sentence, and imports no suite
     row = tomllib.loads(data("rules.toml"))[rule]
     if "says" not in row:  # no specification states it: it is what lifespec does
         row = row["ours"]

@@ -118,6 +118,12 @@ def kill(pids: Iterable[int]) -> bool:
     return were_any
 
 
+def kill_session(pid: int) -> None:
+    """End the processes of a session, by its first one."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
 def signal_name(number: int) -> str:
     """Return the name of a signal, which may be one that Python has no name for."""
     try:
@@ -159,9 +165,3 @@ def _numbers(file: str) -> dict[str, int]:
             if number.isdigit():
                 numbers[name] = int(number)
     return numbers
-
-
-def kill_session(pid: int) -> None:
-    """End the processes of a session, by its first one."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)

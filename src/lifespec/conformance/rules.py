@@ -15,7 +15,7 @@ from lifespec.catalog import Translate, _, data
 from lifespec.validate import SPECS
 
 MAIN = "asgi 2.0"  # the specification whose words the sentences use
-NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family
+NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family: the last of SPECS
 BEHAVIOUR = _("lifespec's behaviour")  # the heading of a box without a level
 LEVELS = (_("must"), _("must not"), _("should"), _("should not"), _("may"))  # strongest first
 STAGES = {  # the stages of a lifespan in their order, with their titles
@@ -30,9 +30,7 @@ STAGES = {  # the stages of a lifespan in their order, with their titles
     "events": _("Events in general"),
     "middleware": _("Middleware"),
 }
-
-
-TABLES = ("says", "source", "wording", "ours")  # keys of a rule that become sources and boxes
+TOLD_APART = ("says", "source", "wording", "ours")  # keys of a rule that become sources and boxes
 
 
 class Source(NamedTuple):
@@ -169,7 +167,7 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     if "ours" in row:
         unspecified = specs_of(row["ours"]["specs"])
         boxes[unspecified] = row["ours"]["says"]
-    others = {key.replace("-", "_"): row[key] for key in row if key not in TABLES}
+    others = {key.replace("-", "_"): row[key] for key in row if key not in TOLD_APART}
     return Rule(
         rule_id,
         line=line,

@@ -1,4 +1,9 @@
-"""What the suite needs of an event loop, for asyncio and for trio."""
+"""What the suite needs of an event loop, for asyncio and for trio.
+
+Both classes have the same names: `run` plays a case, `start` begins a task of the suite, `wait`,
+`sleep` and `event` are for its own waits, and `left` and `failed_tasks` say what an application has
+left behind and what failed there.  `sweep` ends that, before another loop begins.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -35,7 +40,7 @@ class Asyncio:
         tasks = asyncio.all_tasks(self.loop)
         for task in tasks:
             task.cancel()
-        with suppress(BaseException):
+        with suppress(BaseException):  # a task may exit the loop, and of no task `wait` is refused
             self.loop.run_until_complete(asyncio.wait({*tasks}, timeout=SWEEP))
         with suppress(Exception):
             self.loop.close()

@@ -9,10 +9,10 @@ from lifespec.conformance.log import Line
 from lifespec.conformance.server.observed import (
     FOLDERS,
     NEVER,
-    clock,
     disordered,
     in_output,
     short,
+    time_of,
     without_tracebacks,
 )
 from lifespec.conformance.server.scopes import Scopes
@@ -54,13 +54,13 @@ class OfServer(Scopes):
         cut = NEVER
         for call in self.calls:
             startups = self.lines("received", "lifespan.startup", side=None, call=call)
-            startup = min(map(clock, startups), default=NEVER)
+            startup = min(map(time_of, startups), default=NEVER)
             complete = self.startup_answered(call)
             for request in self.requests:  # each worker has a startup of its own
                 if request.pid == call.pid and startup < request.time < complete:
                     early += 1
             if complete == NEVER:
-                cut = min(cut, self.cut(call, startup, self.stopped))
+                cut = min(cut, self.cut_after(call, startup, self.stopped))
         if cut == NEVER:
             return either(not early, "requests-before-answer", count=early)
         if not early:
@@ -121,7 +121,7 @@ class OfServer(Scopes):
         for line in self.lines("sent") + self.lines("refused"):
             if line.step == step:
                 return line
-        return self.stop()
+        return self.give_up()
 
     def sent(self, line: Line) -> Fact:
         """Return what became of an event."""
@@ -152,7 +152,7 @@ class OfServer(Scopes):
     def quiet(self) -> Outcome:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
         ends = self.lines("raised", "lifespan") + self.lines("returned", "lifespan")
-        over = min(map(clock, self.some(ends)))
+        over = min(map(time_of, self.some(ends)))
         for line in self.lines("received", side="child"):
             if line.time > over:
                 return leaves_open("late-event", event=line.type)
@@ -268,7 +268,7 @@ class OfServer(Scopes):
         """
         self.first("received", "lifespan.shutdown")
         if not self.seen.knocks:
-            self.stop()
+            self.give_up()
         if "answered" in self.seen.knocks:
             return breaks("answered-after-shutdown")
         if "unanswered" in self.seen.knocks:
@@ -280,7 +280,7 @@ class OfServer(Scopes):
         for call in self.lines("received", "lifespan.shutdown"):
             if self.lines("sends", "lifespan.shutdown.complete", call=call):
                 continue
-            cut = self.cut(call, call.time)
+            cut = self.cut_after(call, call.time)
             if cut != NEVER:
                 return breaks("clean-up-cut", seconds=round(cut), way=self.way)
             seconds = round(self.seen.last_action - since)

@@ -15,7 +15,7 @@ from lifespec.conformance.server.play import Observation
 from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
 
-clock = attrgetter("time")
+time_of = attrgetter("time")
 NEVER = float("inf")
 LONGEST = 160  # characters of what a server wrote
 FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
@@ -63,7 +63,10 @@ def disordered(types: Sequence[str]) -> bool:
 
 
 class Observed(Judge):
-    """One observation."""
+    """One observation, as `judge` asks for it.
+
+    Whoever judges what is no server, such as a test client, replaces `way` and `end`.
+    """
 
     def __init__(self, seen: Observation) -> None:
         self.seen, self.case = seen, seen.case
@@ -102,12 +105,12 @@ class Observed(Judge):
 
     def first(self, kind: str, type_: str | None = None, side: str | None = "application") -> Line:
         """Return the first of these lines; raise NotJudged if there is none."""
-        return min(self.some(self.lines(kind, type_, side)), key=clock)
+        return min(self.some(self.lines(kind, type_, side)), key=time_of)
 
     def some(self, lines: list[Line]) -> list[Line]:
         """Return these lines; raise NotJudged if there are none."""
         if not lines:
-            self.stop()
+            self.give_up()
         return lines
 
     @property
@@ -118,17 +121,17 @@ class Observed(Judge):
     def startup_answered(self, call: Line) -> float:
         """Return when a call completed startup; NEVER if it did not."""
         answers = self.lines("sends", "lifespan.startup.complete", call=call)
-        return min(map(clock, answers), default=NEVER)
+        return min(map(time_of, answers), default=NEVER)
 
     def end_of(self, call: Line) -> float:
         """Return when a call ended, in whichever way; NEVER if it did not."""
         log = self.by_caller[call.caller].of(*ENDS, type_=call.type, side="application")
-        return min(map(clock, log), default=NEVER)
+        return min(map(time_of, log), default=NEVER)
 
     def events(self, call: Line) -> list[str]:
         """Return the types of the events that a call received, also in its tasks."""
         received = self.lines("received", side=None, call=call)
-        return [line.type for line in sorted(received, key=clock)]
+        return [line.type for line in sorted(received, key=time_of)]
 
     def misled(self) -> Fact | None:
         """Return that startup was not the first event, or came twice; None if all is in order."""
@@ -144,10 +147,10 @@ class Observed(Judge):
         if not self.lines("called", "lifespan"):
             return fact("no-lifespan-call")
         of_calls = [line for line in self.seen.log if line.call]  # else it is of the import
-        last = max(of_calls, key=clock)
+        last = max(of_calls, key=time_of)
         return fact("progress", last=f"{last.kind} {last.type or ''}".rstrip())
 
-    def stop(self) -> NoReturn:
+    def give_up(self) -> NoReturn:
         """Raise NotJudged: the sequence has not come so far."""
         raise NotJudged(self.progress())
 
@@ -202,7 +205,7 @@ class Observed(Judge):
                 return line
         return ""
 
-    def cut(self, call: Line, since: float, stopped: float = NEVER) -> float:
+    def cut_after(self, call: Line, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
         ends = [line.time for line in self.lines("cancelled", "lifespan", call=call)]
         if self.seen.ended is not None:

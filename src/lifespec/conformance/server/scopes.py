@@ -125,7 +125,7 @@ class Scopes(Observed):
 
     def late_key(self) -> Outcome:
         if "late" not in self.app_state().state:
-            self.stop()
+            self.give_up()
         body = None
         for answer in self.seen.answers:
             if answer.path == "/late" and answer.body:
