@@ -58,8 +58,9 @@ async def by_hand(app: Any, sent: list[Any], *events: str) -> None:
 
 
 @pytest.mark.parametrize("events", [["lifespan.pause"], ["lifespan.startup", "lifespan.pause"]])
-async def test_unexpected_event(events: list[str]) -> None:
-    """An event that is not the one to come next raises, and is not answered."""
+async def test_an_event_that_is_not_the_next_one_raises_and_is_not_answered(
+    events: list[str],
+) -> None:
     sent: list[Any] = []
     with pytest.raises(RuntimeError, match=r"expected the event 'lifespan\.\w+', got .*pause"):
         await by_hand(with_lifespan(respond, life()), sent, *events)
@@ -67,17 +68,16 @@ async def test_unexpected_event(events: list[str]) -> None:
 
 
 @pytest.mark.parametrize("state", [None, {}])
-async def test_no_state_not_offered(state: Any) -> None:
-    """A context without state needs no offer of it."""
+async def test_a_context_without_state_needs_no_offer_of_it(state: Any) -> None:
     app = with_lifespan(respond, life(state=state))
     async with Lifespan(app, scope={"type": "lifespan"}) as lifespan:
         assert lifespan.supported
 
 
 @pytest.mark.parametrize(("state", "outcome"), [("wrong", "failed"), (None, "crashed")])
-async def test_exception_swallowed(state: Any, outcome: str) -> None:
-    """A context that swallows what was raised in it has not completed anything."""
-
+async def test_a_context_that_swallows_what_was_raised_in_it_has_completed_nothing(
+    state: Any, outcome: str
+) -> None:
     @contextlib.asynccontextmanager
     async def context(_: object) -> AsyncIterator[Any]:
         with contextlib.suppress(TypeError, OSError):
@@ -99,9 +99,9 @@ async def test_exception_swallowed(state: Any, outcome: str) -> None:
 
 
 @pytest.mark.parametrize("grouped", [False, True])
-async def test_cancellation_of_its_own_task(*, grouped: bool) -> None:
-    """What the server's cancellation raises is never answered, also not in a group."""
-
+async def test_the_cancellation_of_the_server_is_never_answered_also_not_in_a_group(
+    *, grouped: bool
+) -> None:
     @contextlib.asynccontextmanager
     async def context(_: object) -> AsyncIterator[None]:
         try:

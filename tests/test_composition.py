@@ -35,8 +35,7 @@ def part(log: list[str], name: str, fail: str = "", state: Any = None) -> Any:
     return with_lifespan(app, context)
 
 
-async def test_start_and_stop_fail() -> None:
-    """A failure to start is answered and raised again; one in unwinding is a note on it."""
+async def test_a_failure_to_start_is_raised_and_one_in_unwinding_is_a_note_on_it() -> None:
     app = combine_lifespans(part([], "a", "stop"), part([], "b", "start"))
     with pytest.raises(StartupFailed) as caught:
         await Lifespan(app).startup()
@@ -47,9 +46,7 @@ async def test_start_and_stop_fail() -> None:
 
 
 @pytest.mark.parametrize("by_hand", [True, False])
-async def test_key_set_twice(by_hand: bool) -> None:
-    """A key that two parts set is an error that names both, whatever the second makes of it."""
-
+async def test_a_key_that_two_parts_set_is_an_error_that_names_both(by_hand: bool) -> None:
     async def careless(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         with contextlib.suppress(ValueError):
@@ -69,8 +66,7 @@ async def test_key_set_twice(by_hand: bool) -> None:
     assert log == ["+a", "-a"]
 
 
-async def test_one() -> None:
-    """combine_lifespans() of one is that one; each must be callable."""
+async def test_of_one_it_is_that_one_and_each_must_be_callable() -> None:
     app = part([], "a")
     assert combine_lifespans(app) is app
     with pytest.raises(TypeError, match="app must be callable, got 'app'"):
@@ -78,8 +74,7 @@ async def test_one() -> None:
 
 
 @pytest.mark.parametrize("fail", ["", "start", "stop"])
-async def test_associative(fail: str) -> None:
-    """It does not matter how the parts are grouped."""
+async def test_it_does_not_matter_how_the_parts_are_grouped(fail: str) -> None:
     groupings = [
         combine_lifespans,
         lambda a, b, c: combine_lifespans(combine_lifespans(a, b), c),
@@ -99,8 +94,7 @@ async def test_associative(fail: str) -> None:
     assert results[0] == results[1] == results[2]
 
 
-async def test_cancelled_and_stop_fails(logged: Any) -> None:
-    """A server that is cancelled hears of no failure any more: then the log tells of it."""
+async def test_a_failure_that_a_cancelled_server_does_not_hear_is_in_the_log(logged: Any) -> None:
     started = asyncio.Event()
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
@@ -145,9 +139,9 @@ async def test_a_failure_without_a_text_is_a_sentence(on: Any, last: Any, messag
     assert caught.value.message == message
 
 
-async def test_stubborn(logged: Any) -> None:
-    """A part that ignores its cancellation is given up, which is an error in the log."""
-
+async def test_a_part_that_ignores_its_cancellation_is_given_up_with_an_error_in_the_log(
+    logged: Any,
+) -> None:
     async def stubborn(scope: Any, receive: Any, send: Any) -> None:
         await part([], "b")(scope, receive, send)
         with contextlib.suppress(asyncio.CancelledError):

@@ -40,8 +40,7 @@ trio.run(main)
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_it_runs_alone(name: str, tmp_path: Path) -> None:
-    """The file loads with -I, in a folder that holds nothing else, and says nothing."""
+def test_a_file_runs_alone_and_says_nothing(name: str, tmp_path: Path) -> None:
     shutil.copy(SRC / f"{name}.py", tmp_path)
     command = [PYTHON, "-I", f"{name}.py"]
     output = subprocess.check_output(command, cwd=tmp_path, stderr=subprocess.STDOUT, timeout=60)
@@ -49,7 +48,6 @@ def test_it_runs_alone(name: str, tmp_path: Path) -> None:
 
 
 def test_the_server_for_trio_uses_the_copy_beside_it(tmp_path: Path) -> None:
-    """Both files are written into a package, and need no change there."""
     package = tmp_path / "shop"
     package.mkdir()
     command = ["-m", "lifespec", "copy", "server", "server_trio", "--to", str(package)]

@@ -30,8 +30,7 @@ def words(union: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
-def test_an_event_has_its_keys(event: Event) -> None:
-    """An event has its type and the keys of the table; those with a default may be missing."""
+def test_an_event_has_its_keys_of_which_those_with_a_default_may_be_missing(event: Event) -> None:
     each = words(UNIONS[event.sender])[event.type]
     hints = {key: type(default) for key, default in event.defaults.items()}
     assert get_type_hints(each) == {"type": Literal[event.type], **hints}

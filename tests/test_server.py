@@ -40,9 +40,9 @@ RAISED = ("ERROR", "The application raised during startup instead of answering i
 
 
 @both
-async def test_protocol_error_escapes_in_a_group(on: Any, logged: Any) -> None:
-    """A refusal that escapes in an exception group is logged as an error all the same."""
-
+async def test_a_refusal_that_escapes_in_a_group_is_logged_as_an_error(
+    on: Any, logged: Any
+) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await on.together(functools.partial(send, {"type": "?"}))
 
@@ -52,9 +52,9 @@ async def test_protocol_error_escapes_in_a_group(on: Any, logged: Any) -> None:
 
 
 @both
-async def test_what_it_raises_at_last(on: Any, logged: Any) -> None:
-    """When nobody waits any more it is logged, and the lifespan is as it was."""
-
+async def test_what_it_raises_when_nobody_waits_any_more_is_logged_and_changes_nothing(
+    on: Any, logged: Any
+) -> None:
     def fail() -> None:
         raise LookupError
 
@@ -76,8 +76,7 @@ class Unspeakable(Exception):
 
 
 @both
-async def test_repr_raises(on: Any) -> None:
-    """An exception or a message whose repr raises is treated as any other."""
+async def test_an_exception_or_message_whose_repr_raises_is_treated_as_any_other(on: Any) -> None:
     async with on.Lifespan(on.says("receive", Unspeakable())) as lifespan:
         assert lifespan.outcome == "unsupported"
     with pytest.raises(StartupFailed) as caught:
@@ -86,9 +85,7 @@ async def test_repr_raises(on: Any) -> None:
 
 
 @both
-async def test_log_raises(on: Any) -> None:
-    """A log that raises changes nothing of the outcome."""
-
+async def test_a_log_that_raises_changes_nothing_of_the_outcome(on: Any) -> None:
     def broken(record: logging.LogRecord) -> bool:
         raise OSError("the disk is full")
 
@@ -127,8 +124,9 @@ async def test_returned_while_running_is_no_shutdown_if_strict(on: Any) -> None:
 
 @pytest.mark.parametrize("begin", ["startup", "shutdown"])
 @both
-async def test_cancelled_in_the_grace(on: Any, begin: str) -> None:
-    """A server that is cancelled while a late application cleans up still awaits it, once."""
+async def test_a_server_that_is_cancelled_in_the_grace_still_awaits_it_once(
+    on: Any, begin: str
+) -> None:
     done: list[float] = []
     script = [] if begin == "startup" else ["receive", STARTED, "receive"]
     app = on.tidies(*script, 60, seconds=3, then=lambda: done.append(on.now()))
@@ -140,8 +138,7 @@ async def test_cancelled_in_the_grace(on: Any, begin: str) -> None:
 
 
 @both
-async def test_cancelled_as_it_starts(on: Any) -> None:
-    """A server that is cancelled just as the application has started shuts it down in order."""
+async def test_a_server_that_is_cancelled_just_as_it_has_started_stops_it_in_order(on: Any) -> None:
     heard: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -180,8 +177,9 @@ async def test_the_exception_of_the_body_is_raised_whatever_its_methods_do(on: A
         (["receive", STARTED, "receive"], [60], 0, "cancelled"),
     ],
 )
-def test_ctrl_c(on: Any, before: list[Any], after: list[Any], body: float, outcome: str) -> None:
-    """Ctrl-C never strikes in the application: it ends startup, the body or shutdown."""
+def test_ctrl_c_ends_startup_the_body_or_shutdown_and_never_strikes_in_the_application(
+    on: Any, before: list[Any], after: list[Any], body: float, outcome: str
+) -> None:
     seen = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -232,8 +230,9 @@ EXITS: dict[str, tuple[tuple[Any, ...] | None, str, float]] = {  # script, outco
 @pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt()], ids=repr)
 @pytest.mark.parametrize("phase", EXITS)
 @pytest.mark.parametrize("on", [OnAsyncio(), OnTrio()])
-def test_exits(on: Any, phase: str, error: BaseException, logged: Any) -> None:
-    """Who runs the loop gets an exit of the application; the outcome stays what it was."""
+def test_who_runs_the_loop_gets_an_exit_and_the_outcome_stays_what_it_was(
+    on: Any, phase: str, error: BaseException, logged: Any
+) -> None:
     script, outcome, seconds = EXITS[phase]
     ended: list[float] = []
 
@@ -291,8 +290,7 @@ async def test_refused(on: Any) -> None:
 
 
 @both
-async def test_scope_is_copied(on: Any) -> None:
-    """The scope that is handed in is copied, and each lifespan has a state of its own."""
+async def test_the_scope_is_copied_and_each_lifespan_has_a_state_of_its_own(on: Any) -> None:
     mine: dict[str, Any] = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -312,8 +310,7 @@ async def test_scope_is_copied(on: Any) -> None:
 
 
 @both
-async def test_one_task_and_a_context_of_its_own(on: Any) -> None:
-    """The application runs in one task from start to end, in a copy of the server's context."""
+async def test_it_runs_in_one_task_in_a_copy_of_the_context_of_the_server(on: Any) -> None:
     name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="nobody")
     name.set("server")
     tasks, names = [], []
@@ -488,8 +485,7 @@ async def test_a_call_that_fails(on: Any, app: Any, sentence: str, logged: Any) 
         await on.Lifespan(app, strict=True).startup()
 
 
-def test_errors_travel() -> None:
-    """The exceptions can be pickled, as a process pool does."""
+def test_the_exceptions_can_be_pickled_as_a_process_pool_does() -> None:
     failed = pickle.loads(pickle.dumps(StartupFailed("It failed", "text")))
     assert (str(failed), failed.message) == ("It failed", "text")
     assert StartupFailed("It failed").message == ""

@@ -29,9 +29,9 @@ async def in_a_group(call: Any) -> None:
 
 
 @pytest.mark.parametrize("wait", [asyncio.gather, asyncio.create_task, within, in_a_group])
-async def test_a_receive_loop_that_the_call_awaits(logged: Any, wait: Any) -> None:
-    """The end of a receive loop is not logged as an exception of the application."""
-
+async def test_the_end_of_a_receive_loop_is_no_exception_of_the_application(
+    logged: Any, wait: Any
+) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await wait(correct(scope, receive, send))
         await wait(receive())
@@ -55,8 +55,7 @@ async def test_a_second_cancellation_with_the_same_message() -> None:
     assert asyncio.get_running_loop().time() < 1
 
 
-async def test_a_receiver_that_swallows_its_cancellation() -> None:
-    """A task that asks again and again after the final answer waits, and blocks nobody."""
+async def test_a_task_that_receives_again_after_the_final_answer_waits_and_blocks_nobody() -> None:
     loop, swallowed = asyncio.get_running_loop(), []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -87,8 +86,9 @@ async def test_a_receiver_that_swallows_its_cancellation() -> None:
     ("stage", "seconds", "cleaned"),
     [("startup", 0.01, [True]), ("startup", 9, []), ("shutdown", 0.01, [True])],
 )
-def test_anyio_cancels(stage: str, seconds: float, cleaned: list[bool]) -> None:
-    """A cancel scope of anyio lets the application clean up, and does not suspend the grace."""
+def test_a_scope_of_anyio_lets_it_clean_up_and_does_not_suspend_the_grace(
+    stage: str, seconds: float, cleaned: list[bool]
+) -> None:
     done: list[bool] = []
     script = [] if stage == "startup" else ["receive", STARTED, "receive"]
     app = tidies(*script, 9, seconds=seconds, then=lambda: done.append(True))
@@ -104,8 +104,7 @@ def test_anyio_cancels(stage: str, seconds: float, cleaned: list[bool]) -> None:
     asyncio.run(asyncio.wait_for(main(), 5))
 
 
-def test_anyio_and_a_limit() -> None:
-    """A cancel scope of anyio neither renews nor suspends the limits of shutdown and of grace."""
+def test_a_scope_of_anyio_neither_renews_nor_suspends_the_limits() -> None:
     cancelled = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -144,8 +143,9 @@ async def test_cancelled_before_the_call_began(logged: Any, alone: bool, outcome
 
 
 @pytest.mark.parametrize("seconds", [0, 60])
-async def test_no_event_comes_after_the_end_or_the_cancellation(seconds: float) -> None:
-    """Also not startup, which the application had not received."""
+async def test_no_event_comes_after_the_end_or_the_cancellation_not_even_startup(
+    seconds: float,
+) -> None:
     receivers: list[Any] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -162,8 +162,9 @@ async def test_no_event_comes_after_the_end_or_the_cancellation(seconds: float) 
     receivers[0].cancel()
 
 
-async def test_cancelled_and_raised() -> None:
-    """What an application raises is its error, also where its task is to be cancelled just then."""
+async def test_what_it_raises_is_its_error_also_where_its_task_is_to_be_cancelled_just_then() -> (
+    None
+):
     error = OSError("mine")
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -175,9 +176,7 @@ async def test_cancelled_and_raised() -> None:
         assert (lifespan.outcome, lifespan.error) == ("unsupported", error)
 
 
-async def test_asked_again_and_again() -> None:
-    """A server may ask again and again whether the application is gone; nothing piles up."""
-
+async def test_nothing_piles_up_if_a_server_asks_again_and_again_whether_it_is_gone() -> None:
     def futures() -> int:
         gc.collect()
         return sum(isinstance(each, asyncio.Future) for each in gc.get_objects())

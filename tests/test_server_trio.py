@@ -20,9 +20,7 @@ says, tidies, correct = ON.says, ON.tidies, ON.correct
 
 
 @on_trio
-async def test_nurseries_obey(logged: Any) -> None:
-    """The group of cancellations that an application's nursery raises is no exception of its."""
-
+async def test_the_group_of_cancellations_of_a_nursery_is_no_exception(logged: Any) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.sleep_forever)
@@ -35,17 +33,14 @@ async def test_nurseries_obey(logged: Any) -> None:
 
 @pytest.mark.parametrize("limit", [0, 1])
 @on_trio
-async def test_answers_as_the_limit_passes(limit: float) -> None:
-    """An answer at the very moment of the limit is in time."""
+async def test_an_answer_at_the_very_moment_of_the_limit_is_in_time(limit: float) -> None:
     async with Lifespan(says("receive", *[1] * limit, STARTED), startup_timeout=limit) as lifespan:
         assert trio.current_time() == limit
     assert lifespan.outcome == "returned"
 
 
 @on_trio
-async def test_exits_after_it_was_given_up(logged: Any) -> None:
-    """An exit after the server stopped waiting is in the log, for it ends nothing any more."""
-
+async def test_an_exit_after_the_server_stopped_waiting_is_in_the_log(logged: Any) -> None:
     def leave() -> None:
         raise SystemExit(5)
 
@@ -73,8 +68,7 @@ async def test_a_log_that_raises_does_not_end_the_run() -> None:
 
 
 @on_trio
-async def test_stopped_within_the_body() -> None:
-    """shutdown() may be called in any scope and task of the body."""
+async def test_shutdown_may_be_called_in_any_scope_and_task_of_the_body() -> None:
     async with Lifespan(correct) as lifespan:
         with trio.move_on_after(5):
             await lifespan.shutdown()
@@ -85,9 +79,7 @@ async def test_stopped_within_the_body() -> None:
 
 
 @on_trio
-async def test_exits_when_startup_is_cancelled() -> None:
-    """An exit that comes of the cancellation of startup is not lost."""
-
+async def test_an_exit_that_comes_of_the_cancellation_of_startup_is_not_lost() -> None:
     def leave() -> None:
         raise SystemExit(3)
 
@@ -97,8 +89,7 @@ async def test_exits_when_startup_is_cancelled() -> None:
     assert (lifespan.outcome, trio.current_time()) == ("cancelled", 6)
 
 
-def test_end_of_the_run() -> None:
-    """An application that nobody shuts down is cancelled when trio ends, and has crashed."""
+def test_what_nobody_shuts_down_is_cancelled_when_trio_ends_and_has_crashed() -> None:
     lifespan = Lifespan(correct)
     ON.run(lifespan.startup)
     assert (lifespan.outcome, lifespan.phase) == ("crashed", "ended")
@@ -115,8 +106,7 @@ async def pump(receive: Any, send: Any) -> None:
 
 
 @on_trio
-async def test_another_task_receives_after_shutdown_complete() -> None:
-    """A task that waits in receive does not cost its application the grace."""
+async def test_a_task_that_waits_in_receive_does_not_cost_its_application_the_grace() -> None:
     done = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

@@ -67,7 +67,6 @@ def test_what_the_command_prints_stands_in_both_languages() -> None:
 
 
 def test_the_edge_cases_show_every_step_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row of server.TABLE is taken by a program of the page."""
     met: set[tuple[str, str]] = set()
     happened = Lifespan._on
 

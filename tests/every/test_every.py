@@ -11,7 +11,6 @@ from runs import FILE, Runner, explore
 @pytest.mark.timeout(280)
 @pytest.mark.parametrize(("size", "moves"), [(4, MOVES), (5, KNOWN)])
 def test_our_server_does_what_the_table_says(size: int, moves: Script) -> None:
-    """Outcome, exception, events, refusals, log and time are those of the oracle; none hangs."""
     tally = explore(size, moves)
     assert tally.differences == []
     if moves is MOVES:  # the record has longer ones, too

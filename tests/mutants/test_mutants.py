@@ -135,8 +135,7 @@ def test_what_is_right_breaks_nothing(name: str, spec: str) -> None:
     ("rule_id", "name"),
     [(rule_id, name) for rule_id, each in middlewares.MUTANTS.items() for name in each],
 )
-def test_wrong_middleware_has_its_rule(rule_id: str, name: str) -> None:
-    """And no other rule is named."""
+def test_wrong_middleware_is_named_by_its_rule_and_by_no_other(rule_id: str, name: str) -> None:
     found = checked(check_middleware, "middlewares", "MUTANTS", rule_id, name)
     assert faults(found) == {rule_id}
 

@@ -41,9 +41,7 @@ def deadlock_of(main: Callable[[], Coroutine[object, object, object]]) -> str:
     return str(caught.value)
 
 
-def test_jump() -> None:
-    """An hour passes on the loop's clock and none on the wall's."""
-
+def test_an_hour_passes_on_the_clock_of_the_loop_and_none_on_the_walls() -> None:
     async def main() -> list[float]:
         loop = asyncio.get_running_loop()
         times = [loop.time()]
@@ -61,9 +59,7 @@ def test_jump() -> None:
     assert time.monotonic() - began < 5
 
 
-def test_deadlock_of_several() -> None:
-    """What nothing will wake ends the run, and the sentence says where, and how many wait there."""
-
+def test_a_deadlock_is_told_with_its_places() -> None:
     async def main() -> None:
         async with asyncio.TaskGroup() as group:
             for _ in range(3):
@@ -74,12 +70,10 @@ def test_deadlock_of_several() -> None:
     waits = f"forever → waits_for → Event.wait at test_clock.py:{line_of(waits_for)}"
     said = deadlock_of(main)
     assert said.startswith(f"Every task waits and no timer is pending: {waits} (3 tasks); sleep;")
-    assert "; test_deadlock_of_several.main at test_clock.py:" in said
+    assert "; test_a_deadlock_is_told_with_its_places.main at test_clock.py:" in said
 
 
-def test_deadlock_in_generator() -> None:
-    """A wait in an awaitable of one's own is followed, too."""
-
+def test_a_wait_in_an_awaitable_of_ones_own_is_followed() -> None:
     class Awaitable:
         def __await__(self) -> object:
             yield from asyncio.Future()
@@ -87,11 +81,13 @@ def test_deadlock_in_generator() -> None:
     async def main() -> None:
         await Awaitable()
 
-    assert "main → test_deadlock_in_generator.Awaitable.__await__ at" in deadlock_of(main)
+    assert (
+        "main → test_a_wait_in_an_awaitable_of_ones_own_is_followed.Awaitable.__await__ at"
+        in deadlock_of(main)
+    )
 
 
-def test_deadlock_in_a_coroutine_without_frames() -> None:
-    """A coroutine of an extension module has a name alone."""
+def test_a_coroutine_of_an_extension_module_has_a_name_alone() -> None:
     assert clock._place(SimpleNamespace(__qualname__="native.connect")) == "native.connect"
 
 
@@ -107,9 +103,9 @@ OUTSIDE = "The virtual clock has no sockets, processes, signals or threads"
         lambda _: asyncio.create_subprocess_exec("true"),
     ],
 )
-def test_outside(call: Callable[..., Coroutine[object, object, object]]) -> None:
-    """Sockets and processes are refused with a sentence."""
-
+def test_sockets_and_processes_are_refused_with_a_sentence(
+    call: Callable[..., Coroutine[object, object, object]],
+) -> None:
     async def main() -> None:
         with pytest.raises(NotImplementedError, match=OUTSIDE):
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print)
@@ -121,8 +117,7 @@ def test_outside(call: Callable[..., Coroutine[object, object, object]]) -> None
 
 
 @pytest.mark.parametrize("limit", [None, 10])
-def test_live_thread(limit: float | None) -> None:
-    """While a new thread lives the clock stands still: neither a deadlock nor a false timeout."""
+def test_the_clock_stands_still_while_a_new_thread_lives(limit: float | None) -> None:
     release = threading.Event()
     thread = threading.Thread(target=release.wait, name="pump")
 
@@ -139,8 +134,7 @@ def test_live_thread(limit: float | None) -> None:
         thread.join()
 
 
-def test_call_from_thread() -> None:
-    """A call from another thread is refused there and ends the run here."""
+def test_a_call_from_another_thread_is_refused_there_and_ends_the_run_here() -> None:
     refusals: list[str] = []
 
     def call(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
@@ -188,8 +182,9 @@ def test_a_busy_task_does_not_stop_the_clock() -> None:
     assert max(turns[1:]) < clock.AGAIN + 10
 
 
-def test_busy_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no timer is left, tasks that run again and again end with Deadlock; clean-up runs."""
+def test_tasks_that_run_for_ever_without_a_timer_end_with_a_deadlock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(clock, "BUSY", 1000)
     monkeypatch.setattr(clock, "STUCK", 5000)
     gone: list[int] = []
@@ -208,8 +203,7 @@ def test_busy_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 4990 < gone[0] < 5010
 
 
-def test_settle() -> None:
-    """`settle` returns when every other task waits, at the same time as before."""
+def test_settle_returns_at_the_same_time_once_every_other_task_waits() -> None:
     turns: list[int] = []
 
     async def worker() -> None:
