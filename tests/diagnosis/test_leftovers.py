@@ -42,7 +42,7 @@ async def test_a_task_that_a_library_makes_is_named_by_the_authors_line_that_it_
     named = leftovers.task_name(task)
     await task
     assert isinstance(named, Fact)
-    assert ", made in `poll`, " in english(named)
+    assert ", now in `poll`, " in english(named)
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])

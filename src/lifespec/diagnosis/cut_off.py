@@ -106,24 +106,33 @@ class Passing:
         if isinstance(error, NO_FAILURES):
             return
         code = frame.f_code
-        frames = [outer for outer, _line in traceback.walk_stack(frame)]
-        called = any(outer.f_code is self.root for outer in frames)
-        after, send = list[int](), ""
+        depth = 0
+        called = False
+        for outer, _line in traceback.walk_stack(frame):
+            depth += 1
+            if outer.f_code is self.root:
+                called = True
+        after: list[int] = []
+        send = ""
         if is_own(code.co_filename):
             self.after[frame] = (frame.f_lineno, after)
             send = stacks.application(frame).get("send", "")
-        step = PassedFrame(code, frame.f_lineno, len(frames), called, after, send)
-        self.found.setdefault(id(error), (error, []))[1].append(step)
+        step = PassedFrame(code, frame.f_lineno, depth, called, after, send)
+        _error, steps = self.found.setdefault(id(error), (error, []))
+        steps.append(step)
 
     @guard.guarded
     def note_cancel(self, frame: FrameType) -> None:  # pragma: no cover
         """Note a call that cancels a scope of anyio or trio."""
         if not frame.f_code.co_filename.replace("\\", "/").endswith(SCOPES):
             return
-        scope, by = frame.f_locals.get("self"), frame.f_back
-        is_over = bool(by and by.f_code.co_filename == frame.f_code.co_filename)
-        is_limit = is_over and getattr(scope, "deadline", INFINITE) != INFINITE
-        self.cancels.append(Cancel(f"{id(scope):x}", by.f_code if by else None, is_limit))
+        scope = frame.f_locals.get("self")
+        by = frame.f_back.f_code if frame.f_back else None
+        is_limit = False
+        # a library itself cancels a scope whose time is over, and a group whose task has failed
+        if by and by.co_filename == frame.f_code.co_filename:
+            is_limit = getattr(scope, "deadline", INFINITE) != INFINITE
+        self.cancels.append(Cancel(f"{id(scope):x}", by, is_limit))
 
     def facts(self, *, complete: bool) -> Iterator[Fact]:
         """Yield what was cut off; `complete` says that the application answered so."""
@@ -142,17 +151,20 @@ class Passing:
             if self._is_cut(step, error, steps):
                 yield fact("cut-off", place=step.place.fact(), source=step.place.source)
                 return
-        inside = [step for step in steps if step.called]
-        last = min(inside or steps, key=lambda step: step.depth)  # which has caught it
+        caught_in = _outermost(steps)
+        if caught_in in own:
+            if caught_in.called and is_cancellation(error):
+                yield from _skipped_in_block(caught_in)
+            return
         called = [step for step in own if step.called]
-        if last in own:
-            if last.called and is_cancellation(error):
-                yield from _skipped_in_block(last)
-        elif called and not complete:
+        if not called:
+            return
+        last = called[-1]
+        if not complete:
             yield from _left_out(called)
-        elif called and last.code is not self.root and called[-1].code.co_flags & ASYNCHRONOUS:
-            place = called[-1].place.fact()
-            yield fact("cut-off-error", place=place, error=described(error).fact())
+        elif caught_in.code is not self.root and last.code.co_flags & ASYNCHRONOUS:
+            error_fact = described(error).fact()
+            yield fact("cut-off-error", place=last.place.fact(), error=error_fact)
 
     def _is_cut(self, step: PassedFrame, error: BaseException, steps: list[PassedFrame]) -> bool:
         """Tell whether a scope has cancelled an await of clean-up, and not as its time was over.
@@ -163,8 +175,7 @@ class Passing:
         if not is_cancellation(error) or not _is_by_scope(error):
             return False
         cancels = self._cancels_by(error)
-        is_limit = any(cancel.is_limit for cancel in cancels)
-        if is_limit or getattr(error, "source", "") == "deadline":
+        if _is_by_limit(error, cancels):
             return False
         blocks = _blocks(step)
         for block in blocks:
@@ -197,12 +208,30 @@ def _is_by_scope(error: BaseException) -> bool:
     return hasattr(error, "source") or str(error).startswith(BY_SCOPE)
 
 
+def _is_by_limit(error: BaseException, cancels: list[Cancel]) -> bool:
+    """Tell whether the time of a scope was over: only trio's exception says so itself."""
+    if getattr(error, "source", "") == "deadline":
+        return True
+    return any(cancel.is_limit for cancel in cancels)
+
+
+def _outermost(steps: list[PassedFrame]) -> PassedFrame:
+    """Return the last frame that an exception came to, which has caught it.
+
+    Of those in the lifespan, if there are any: what calls that catches each exception.
+    """
+    inside = [step for step in steps if step.called]
+    return min(inside or steps, key=lambda step: step.depth)
+
+
 def _handles(owner: Any, after: list[int]) -> bool:
     """Tell whether a handler of a `try` was what ran after an exception."""
     if not after:
         return False
-    handlers = getattr(owner, "handlers", [])
-    return any(handler.lineno <= after[0] <= handler.end_lineno for handler in handlers)
+    for handler in getattr(owner, "handlers", []):
+        if handler.lineno <= after[0] <= handler.end_lineno:
+            return True
+    return False
 
 
 def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
@@ -224,14 +253,34 @@ def _caught(step: PassedFrame) -> list[Block]:
     did not come back: had one inside of it caught it, what follows there would have run.
     """
     blocks = _blocks(step)
+    resumed = _resumed(step, blocks)
+    innermost_handled = None
+    outermost_left = None
+    for number, block in enumerate(blocks):
+        if block.name != "body":
+            continue
+        if _handles(block.owner, resumed):
+            innermost_handled = number
+        if outermost_left is None and _is_left(block, resumed):
+            outermost_left = number
+    if innermost_handled is not None:
+        return blocks[innermost_handled:]
+    if outermost_left is not None:
+        return blocks[outermost_left:]
+    return []
+
+
+def _resumed(step: PassedFrame, blocks: list[Block]) -> list[int]:
+    """Return the line at which a function went on after an exception; none if it did not.
+
+    Lines of the blocks around it do not count: that of a `with` runs once more on the way out, and
+    that of a loop before each turn.
+    """
     headers = {block.owner.lineno for block in blocks if hasattr(block.owner, "lineno")}
-    resumed = [line for line in step.after if line not in headers][:1]
-    bodies = [number for number, block in enumerate(blocks) if block.name == "body"]
-    handled = [number for number in bodies if _handles(blocks[number].owner, resumed)]
-    if handled:
-        return blocks[handled[-1] :]
-    left = [number for number in bodies if _is_left(blocks[number], resumed)]
-    return blocks[min(left, default=len(blocks)) :]
+    for line in step.after:
+        if line not in headers:
+            return [line]
+    return []
 
 
 def _is_left(block: Block, resumed: list[int]) -> bool:
@@ -274,8 +323,10 @@ def _awaits(statement: ast.stmt) -> bool:
 
 def _calls(statement: ast.stmt) -> bool:
     """Tell whether a statement is a call, or has one in its blocks."""
-    expressions = [node.value for node in ast.walk(statement) if isinstance(node, ast.Expr)]
-    return any(isinstance(value, ast.Call) for value in expressions)
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return True
+    return False
 
 
 def _sends(statement: ast.stmt, step: PassedFrame) -> bool:

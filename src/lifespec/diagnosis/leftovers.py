@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from _signal import getsignal  # type: ignore[import-not-found]  # `signal` compares handlers
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from types import FunctionType, MethodType
@@ -60,17 +60,15 @@ class Tasks:
 
     def failed(self, kind: str) -> list[Fact]:
         """Return the tasks whose exceptions were never retrieved, as facts of this kind."""
-        found = []
-        for task, where in [*self.made.items()]:
-            if not task.done() or task.cancelled() or not self.belongs(task):
+        facts = []
+        for task, where in list(self.made.items()):
+            if not self.belongs(task):
                 continue
-            is_retrieved = not getattr(task, "_log_traceback", True)  # or there is none
-            error = task.exception()
-            if error is None or is_retrieved:
-                continue
-            name = task_name(task, where)
-            found.append(fact(kind, task=name, error=described(error).fact()))
-        return found
+            error = _unretrieved(task)
+            if error is not None:
+                name = task_name(task, where)
+                facts.append(fact(kind, task=name, error=described(error).fact()))
+        return facts
 
     async def left(self) -> list[Fact]:
         """Return the tasks of this loop that still run, sorted.
@@ -80,28 +78,45 @@ class Tasks:
         running = asyncio.all_tasks()
         for _turn in range(2):  # a task that was cancelled in the last moment ends in the next
             await asyncio.sleep(0)
-        found = []
+        facts = []
         for task in running:
             if task.done() or not self.belongs(task):
                 continue
             kind = "task-unawaited" if task.cancelling() else "task-left"
-            found.append(fact(kind, name=task_name(task, self.made.get(task))))
-        return sorted(found, key=str)
+            facts.append(fact(kind, name=task_name(task, self.made.get(task))))
+        return sorted(facts, key=str)
+
+
+def _unretrieved(task: asyncio.Task[Any]) -> BaseException | None:
+    """Return the exception of a task, None if there is none or somebody has asked for it.
+
+    Who asks for it keeps asyncio from logging it: here that is right, as a report says it.
+    """
+    if not task.done() or task.cancelled():
+        return None
+    if not getattr(task, "_log_traceback", True):
+        return None
+    return task.exception()
 
 
 def task_name(task: asyncio.Task[Any], made: Place | None = None) -> Fact | str:
-    """Return the name of a task and of its function, and the author's own line that it is at."""
+    """Return the name of a task and of its function, with the author's line that made it.
+
+    If that was not seen, as of a task that a library makes, with the author's line that it is at.
+    """
     coroutine: Any = task.get_coro()
-    frame = getattr(coroutine, "cr_frame", None)
     function = getattr(coroutine, "__qualname__", repr(coroutine)).replace(".<locals>", "")
     called = f"`{function}`"
     name = task.get_name()
     # "None" is what Python 3.13.0 says with a task factory
     if not name.startswith("Task-") and name != "None":
         called = f"{called} ({name})"
-    if made is None and frame:
-        made = place([line(frame)])
-    return _with_place("task", called, made)
+    if made is not None:
+        return _with_place("task", called, made)
+    frame = getattr(coroutine, "cr_frame", None)
+    if frame is None:  # it has ended, or is written in C
+        return called
+    return _with_place("task-at", called, place([line(frame)]))
 
 
 @contextmanager
@@ -124,14 +139,15 @@ def _noted(start: Callable[..., None], belongs: Callable[[], bool]) -> Callable[
     def noted(started: Any, *args: Any, **options: Any) -> None:
         where = None
         with keeping():
-            where = caller(sys._getframe(1)) if belongs() else None  # noqa: SLF001
+            if belongs():
+                where = caller(sys._getframe(1))  # noqa: SLF001
         is_thread = issubclass(type(started), threading.Thread)
         with keeping():
-            if where and is_thread:
+            if where and is_thread:  # before it starts: it may be over soon
                 _starters[started] = where
         start(started, *args, **options)
         with keeping():
-            if where and not is_thread:
+            if where and not is_thread:  # a process has its number only then
                 _started[started.pid] = where
 
     return noted
@@ -144,11 +160,20 @@ def is_started(pid: int) -> bool:
 
 def _thread_name(thread: threading.Thread) -> Fact | str:
     """Return the name of a thread, the package of its function, and the line that started it."""
-    target = getattr(thread, "_target", None) or type(thread).run
-    package, where = library(str(getattr(target, "__module__", ""))), _starters.get(thread)
+    where = _starters.get(thread)
+    package = library(_module_of(thread))
     if package:
         return _with_place("thread-of", thread.name, where, package=package)
     return _with_place("thread", thread.name, where)
+
+
+def _function_of(thread: threading.Thread) -> Any:
+    """Return what a thread runs: what it was given, or the `run` of its class."""
+    return getattr(thread, "_target", None) or type(thread).run
+
+
+def _module_of(thread: threading.Thread) -> str:
+    return str(getattr(_function_of(thread), "__module__", ""))
 
 
 def _with_place(kind: str, name: str, where: Place | None, **more: str) -> Fact | str:
@@ -163,57 +188,69 @@ def _with_place(kind: str, name: str, where: Place | None, **more: str) -> Fact 
 
 def threads_left(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the threads that started meanwhile and that the process has to wait for at its end."""
-    found = [each for each in threading.enumerate() if each not in before and keeps_process(each)]
-    left = _unended(found, lambda thread: thread.is_alive() and keeps_process(thread))
-    return [fact("thread-left", name=_thread_name(each)) for each in left]
+    started = [thread for thread in threading.enumerate() if thread not in before]
+    left = _unended(started, _delays_end)
+    return [fact("thread-left", name=_thread_name(thread)) for thread in left]
+
+
+def _delays_end(thread: threading.Thread) -> bool:
+    return thread.is_alive() and keeps_process(thread)
 
 
 def daemons(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the daemon threads of the author's functions that started meanwhile and do not end."""
-    own = []
+    started = []
     for thread in threading.enumerate():
-        target = getattr(thread, "_target", None) or type(thread).run
-        code = getattr(target, "__code__", None)
-        if thread.daemon and thread not in before and code and is_own(code.co_filename):
-            own.append(thread)
-    left = _unended(own, threading.Thread.is_alive)
-    return [fact("daemon-left", name=_thread_name(each)) for each in left]
+        if not thread.daemon or thread in before:
+            continue
+        code = getattr(_function_of(thread), "__code__", None)
+        if code and is_own(code.co_filename):  # a function in C has none
+            started.append(thread)
+    left = _unended(started, threading.Thread.is_alive)
+    return [fact("daemon-left", name=_thread_name(thread)) for thread in left]
 
 
 def _unended(
-    found: Sequence[threading.Thread], runs: Callable[[threading.Thread], bool]
+    threads: Iterable[threading.Thread], runs: Callable[[threading.Thread], bool]
 ) -> list[threading.Thread]:
     """Return those of threads that go on; they have one time for all.
 
     Those of a pool have more: most of them end with the call that they have begun.
     """
     begin = time.monotonic()
-    while found := [each for each in found if runs(each)]:
+    left = list(filter(runs, threads))
+    while left:
         limit = TIME_TO_END
-        if any(map(_is_of_pool, found)):
+        if any(map(_is_of_pool, left)):
             limit = TIME_TO_END_OF_A_POOL
         if time.monotonic() - begin > limit:
             break
         time.sleep(LOOK_AGAIN_AFTER)
-    return [*found]
+        left = list(filter(runs, left))
+    return left
 
 
 def _is_of_pool(thread: threading.Thread) -> bool:
-    target = getattr(thread, "_target", None) or type(thread).run
-    module = str(getattr(target, "__module__", ""))
-    return module in ("concurrent.futures.thread", "anyio._backends._asyncio")
+    return _module_of(thread) in ("concurrent.futures.thread", "anyio._backends._asyncio")
 
 
 def processes(pid: int, belongs: Callable[[int], bool] = bool) -> list[Fact]:
     """Return the processes that a process has started and that do not end, where /proc has them."""
     end = time.monotonic() + TIME_TO_END
-    while found := {each: name for each, name in children(pid).items() if belongs(each)}:
-        if time.monotonic() > end:
-            break
+    left = _children(pid, belongs)
+    while left and time.monotonic() <= end:
         time.sleep(LOOK_AGAIN_AFTER)
-    named = sorted(found.items(), key=lambda each: each[1])
-    names = [_with_place("thread", name, _started.get(each)) for each, name in named]
-    return [fact("process-left", name=name) for name in names]
+        left = _children(pid, belongs)
+    facts = []
+    for name, child in left:
+        where = _started.get(child)
+        facts.append(fact("process-left", name=_with_place("thread", name, where)))
+    return facts
+
+
+def _children(pid: int, belongs: Callable[[int], bool]) -> list[tuple[str, int]]:
+    """Return the name and the number of each child that belongs to an application, sorted."""
+    return sorted((name, child) for child, name in children(pid).items() if belongs(child))
 
 
 # ---- signals -----------------------------------------------------------------------------------
@@ -227,15 +264,15 @@ def handlers() -> dict[signal.Signals, Any]:
 def taken(before: Mapping[signal.Signals, Any]) -> list[Fact]:
     """Return the handlers that have come in the place of those before."""
     now = handlers()
-    found = []
+    facts = []
     for number, handler in now.items():
         # a method of an object is another one each time; other objects may not like to be compared
         is_same = handler is before[number]
         if type(handler) is MethodType:
             is_same = handler == before[number]
         if not is_same:
-            found.append(fact("signal-taken", signal=number.name, handler=_handler(handler)))
-    return found
+            facts.append(fact("signal-taken", signal=number.name, handler=_handler(handler)))
+    return facts
 
 
 def _handler(handler: Any) -> Fact | str:
