@@ -115,6 +115,14 @@ class _Parser(argparse.ArgumentParser):
         says = self.say(_("{message}; see `{command} --help`"))
         self.exit(2, f"lifespec: {says.format(message=message, command=self.prog)}\n")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Say what to type where an application is named in the place of a command."""
+        is_subject = not action.option_strings and action.choices is not None
+        if is_subject and value not in action.choices and ":" in str(value):
+            says = self.say(_("{target} is no command: lifespec check app {target}"))
+            self.exit(2, f"lifespec: {says.format(target=value)}\n")
+        super()._check_value(action, value)
+
     def _print_message(self, message: str, file: Any = None) -> None:
         encoding = getattr(file, "encoding", None) or "utf-8"
         printable = message.encode(encoding, "backslashreplace").decode(encoding)
@@ -236,4 +244,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _is_command(parsed: argparse.Namespace) -> bool:
     """Tell whether the options that are not known are those of a command without its `--`."""
-    return getattr(parsed, "subject", "") == "app" and len(parsed.of) > 1
+    if getattr(parsed, "subject", "") == "app":
+        return len(parsed.of) > 1
+    return parsed.run == "watch" and bool(parsed.of) and not parsed.dashes

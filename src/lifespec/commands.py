@@ -134,10 +134,7 @@ def _watch(arguments: argparse.Namespace) -> int:
 
     if not FORKS:
         raise Unchecked(fact("needs-posix"))
-    if bool(arguments.of) == bool(arguments.pid):
-        raise Unchecked(fact("no-command"))
-    if arguments.pid and not hasattr(sys, "remote_exec"):
-        raise Unchecked(fact("no-remote"))
+    _refuse_to_watch(arguments)
     if arguments.json:
         _write(arguments.json, "", "a")
     tell = _teller(arguments)
@@ -155,6 +152,19 @@ def _watch(arguments: argparse.Namespace) -> int:
     except PermissionError as error:
         why = fact("not-executable", program=program, error=error.strerror)
         raise Unchecked(why) from None
+
+
+def _refuse_to_watch(arguments: argparse.Namespace) -> None:
+    """Raise Unchecked for what is no command and no process that can be watched."""
+    if bool(arguments.of) == bool(arguments.pid):
+        raise Unchecked(fact("no-command"))
+    if arguments.pid and not hasattr(sys, "remote_exec"):
+        raise Unchecked(fact("no-remote"))
+    if arguments.unknown:
+        line = shlex.join([*arguments.of, *arguments.unknown])
+        raise Unchecked(fact("command-watched-without-dashes", command=line))
+    if _is_name(arguments.of):
+        raise Unchecked(fact("target-watched", target=arguments.of[0]))
 
 
 def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
@@ -223,9 +233,14 @@ def _application(arguments: argparse.Namespace) -> str | list[str]:
         return str(words[0])
     if arguments.factory:
         raise Unchecked(fact("factory-of-command"))
-    if len(words) == 1 and ":" in words[0] and not shutil.which(words[0]):
+    if _is_name(words):
         raise Unchecked(fact("target-after-dashes", target=words[0]))
     return [*words]
+
+
+def _is_name(words: Sequence[str]) -> bool:
+    """Tell whether the words of a command are the name of an application instead."""
+    return len(words) == 1 and ":" in words[0] and not shutil.which(words[0])
 
 
 def _list(arguments: argparse.Namespace) -> int:

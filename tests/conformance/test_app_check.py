@@ -24,6 +24,7 @@ from lifespec.conformance.report import render
 from lifespec.diagnosis.fact import fact
 from scripted import SHUTDOWN, STARTED, STARTUP, STOPPED, says
 
+HAN = re.compile("[一-鿿]")
 PLAIN = """\
 import os, sys, threading, time
 from scripted import *
@@ -38,6 +39,10 @@ def fails():
     raise OSError("no settings")
 def middleware(app):
     return app
+def wsgi(environ, start_response):
+    return []
+async def lifespan(app):
+    yield
 """
 
 faultless = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
@@ -77,6 +82,8 @@ def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> 
     assert check_named("shop:make", factory=True).ok
     report = check_named("shop:fails", factory=True)
     assert "`shop:fails()` raised OSError: no settings, in `fails`, shop.py:" in one_line(report)
+    report = check_named("shop:faultless", factory=True)
+    assert "shop:faultless is an application already: leave out --factory" in one_line(report)
 
 
 UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
@@ -86,6 +93,13 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
     ("target", "source", "sentence"),
     [
         ("shop", "", "shop names no attribute: give module:attribute, as in shop:app"),
+        ("shop:", "", "shop: names no attribute: give module:attribute, as in shop:app"),
+        ("shop.py", "", "give module:attribute, as in shop:app"),
+        ("front/main.py", "", "give module:attribute, as in front.main:app"),
+        ("front/main", "", "give module:attribute, as in shop.main:app"),
+        ("shop.app", "", "give module:attribute, as in shop:app"),
+        ("front.main", "", "give module:attribute, as in front.main:app"),
+        ("front/main.py:app", "", "front/main.py is no module name: give front.main:app"),
         (":app", "", ":app names no attribute: give module:attribute, as in shop.main:app"),
         ("shop:make()", "", "is a call: leave out the parentheses, and give --factory: shop:make "),
         (
@@ -108,6 +122,8 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("shop:app", "async def f(): ...\napp = f()", "shop:app is a coroutine, because `f` is an"),
         ("shop:Shop", "", "it is the class Shop: name an application that the class makes"),
         ("shop:make", "", "it cannot be called with scope, receive and send"),
+        ("shop:wsgi", "", "it takes two arguments, as a WSGI application does, and WSGI has no"),
+        ("shop:lifespan", "", "lifespan is a lifespan function: name the application that is"),
         (
             "shop:app",
             "raise KeyError('pool')",
@@ -116,7 +132,7 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("shop:app", "import nosuch", "raised ModuleNotFoundError: No module named 'nosuch'"),
         ("shop:app", "import asyncio; asyncio.get_running_loop()", "Create it in the lifespan: wh"),
         ("shop:app", "os._exit(3)", "its import ended the process: status 3"),
-        ("shop:app", "time.sleep(100)", f"{UNIMPORTED}, in `<module>`, shop.py:14"),
+        ("shop:app", "time.sleep(100)", f"{UNIMPORTED}, in `<module>`, shop.py:18"),
         ("shop:app", "raise ModuleNotFoundError(\"No module named 'trio'\")", "needs trio: pip in"),
     ],
 )
@@ -126,6 +142,9 @@ def test_what_cannot_be_had_is_said_with_its_place(
     report = check_named(target, source, timeout=0.5 if "sleep" in source else 5.0)
     assert report.status == 2
     assert sentence in one_line(report)
+    chinese = "".join(render(report, "zh").split())
+    assert HAN.search(chinese)
+    assert "".join(sentence.split()) not in chinese
 
 
 def test_a_place_may_be_in_a_folder_with_any_letters(
@@ -245,6 +264,8 @@ def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> No
     report = check_middleware("shop:middleware", timeout=5.0)
     assert report.ok, report
     assert [each for each in report.findings if isinstance(each, Finding)]
+    report = check_middleware("shop:faultless", timeout=5.0)
+    assert "no middleware: lifespec check app shop:faultless" in one_line(report)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux has it")

@@ -5,6 +5,7 @@ import functools
 import importlib
 import inspect
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 from lifespec.conformance.app.loops import needs_trio
 from lifespec.conformance.cases import Role
+from lifespec.diagnosis import stacks
 from lifespec.diagnosis.advice import on_error
 from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
@@ -63,6 +65,8 @@ class Job(NamedTuple):
             raise NotFound(fact("not-callable", target=self.name, value=short_repr(subject)))
         if self.role == "application":
             _check_signature(subject)
+        elif _takes(subject, {}, None, None) and not _takes(subject, None):
+            raise NotFound(fact("is-application", target=self.name))
         return subject  # type: ignore[no-any-return]
 
 
@@ -74,11 +78,11 @@ def _named(target: str, *, factory: bool) -> Any:
         raise NotFound(fact("called-in-name", target=target, wanted=target[:-2]))
     is_module = _is_dotted(module)
     if not module or not _is_dotted(path):
-        wanted = f"{module}:app" if is_module and not path else "shop.main:app"
+        wanted = "shop.main:app" if path else _with_attribute(module)
         raise NotFound(fact("no-attribute-named", target=target, wanted=wanted))
     if module.endswith(".py") or not is_module:
-        wanted = module.removesuffix(".py").replace("/", ".").strip(".")
-        raise NotFound(fact("no-module-name", module=module, wanted=f"{wanted}:{path}"))
+        wanted = f"{_as_module(module)}:{path}"
+        raise NotFound(fact("no-module-name", module=module, wanted=wanted))
     own_package(module)
     found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", target)
     for name in path.split("."):
@@ -87,8 +91,28 @@ def _named(target: str, *, factory: bool) -> Any:
         if found is _MISSING:
             raise NotFound(_no_attribute(name, owner))
     if factory and callable(found):
+        if _takes(found, {}, None, None) and not _takes(found):
+            raise NotFound(fact("made-already", target=target))
         return _attempt(found, f"{target}()")
     return found
+
+
+def _with_attribute(name: str) -> str:
+    """Return what may be meant by a name, or a path, that has no attribute."""
+    if name.endswith(".py"):
+        return f"{_as_module(name)}:app"
+    if not _is_dotted(name):
+        return "shop.main:app"
+    module, _, attribute = name.rpartition(".")
+    path = Path(*name.split("."))
+    if not module or path.is_dir() or path.with_suffix(".py").exists():
+        return f"{name}:app"
+    return f"{module}:{attribute}"
+
+
+def _as_module(path: str) -> str:
+    """Return the name of the module in a file."""
+    return path.removesuffix(".py").replace("/", ".").strip(".")
 
 
 def _is_dotted(name: str) -> bool:
@@ -116,10 +140,29 @@ def _no_attribute(name: str, owner: Any) -> Fact:
 
 
 def _may_be_meant(name: str, value: Any, module: str) -> bool:
-    """Tell whether what a module has may be an application, and not something it has imported."""
+    """Tell whether what a module has may be an application, or may make one.
+
+    The class of an application is often a framework's; a function that makes one is the author's.
+    """
     if name.startswith("_") or inspect.isclass(value) or not callable(value):
         return False
-    return bool(getattr(value, "__module__", module) == module)
+    if not inspect.isroutine(value):
+        return _takes(value, {}, None, None)
+    if inspect.isasyncgenfunction(inspect.unwrap(value)):  # a lifespan
+        return False
+    if value.__module__ == module:
+        return True
+    written_in = getattr(sys.modules.get(value.__module__), "__file__", None)
+    return written_in is not None and stacks.is_own(written_in)
+
+
+def _takes(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Tell whether something can be called with these arguments, as far as it says so."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _in_folder(name: str, package: ModuleType) -> Fact:
@@ -174,4 +217,8 @@ def _check_signature(app: Callable[..., Any]) -> None:
     except TypeError as error:
         if inspect.isclass(app):
             raise NotFound(fact("is-class", name=app.__name__)) from None
+        if inspect.isasyncgenfunction(inspect.unwrap(app)):
+            raise NotFound(fact("is-lifespan", name=app.__name__)) from None
+        if _takes(app, None, None):
+            raise NotFound(Fact("takes-two")) from None
         raise NotFound(fact("no-application-signature", error=str(error))) from None

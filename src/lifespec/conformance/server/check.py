@@ -167,9 +167,14 @@ def check(
     The first of all cases shows whether the server can be checked, and is played even if it is not
     among `only`.
     """
-    for place in ("{app}", "{port}"):
-        if not any(place in word for word in target.command):
-            raise Unchecked(fact("no-place", place=place, command=target.subject))
+    command = target.subject
+    if not any("{app}" in word for word in target.command):
+        own = f"-- {command}"
+        if len(target.command) == 1 and ":" in command:
+            own = command  # it is the name of an application
+        raise Unchecked(fact("no-place-app", command=command, own=own))
+    if not any("{port}" in word for word in target.command):
+        raise Unchecked(fact("no-place-port", command=command))
     running = _Check(target, on_case)
     by_case = running.run(only, on_wait)
     findings = []
