@@ -117,8 +117,8 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Say what to type where an application is named in the place of a command."""
-        is_subject = not action.option_strings and action.choices is not None
-        if is_subject and value not in action.choices and ":" in str(value):
+        known = action.choices
+        if not action.option_strings and known and value not in known and ":" in str(value):
             says = self.say(_("{target} is no command: lifespec check app {target}"))
             self.exit(2, f"lifespec: {says.format(target=value)}\n")
         super()._check_value(action, value)

@@ -70,7 +70,7 @@ def test_check_server_takes_a_command_as_in_a_shell() -> None:
 @pytest.mark.parametrize(
     ("options", "kind"),
     [
-        ({"command": "uvicorn {app}"}, "no-place"),
+        ({"command": "uvicorn {app}"}, "no-place-port"),
         ({"spec": "amgi"}, "no-amgi-server"),
         ({"spec": "pagi"}, "no-pagi-server"),
         ({"spec": "wsgi"}, "unknown-spec"),
