@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from lifespec.conformance import cases
-from lifespec.conformance.log import Line, Log
-from lifespec.conformance.server.client import Answer
-from lifespec.conformance.server.play import Observation
+from lifespec.conformance.log import Log, LogLine
+from lifespec.conformance.server.client import Reply
+from lifespec.conformance.server.play import ServerObservation
 
 SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
 SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")  # the server of the guide
@@ -32,7 +32,7 @@ WORDS = {  # of the sequences below
 }
 
 
-def line(text: str, time: float = 0, /, **facts: Any) -> Line:
+def line(text: str, time: float = 0, /, **facts: Any) -> LogLine:
     """Return a line of the probe from `kind type key=value`; a value is a number or a word."""
     words = [each for each in text.split() if "=" not in each]
     kind, type_ = [*words, ""][:2]
@@ -43,10 +43,10 @@ def line(text: str, time: float = 0, /, **facts: Any) -> Line:
     for word in text.split()[len(words) :]:
         key, _, value = word.partition("=")
         row[key] = int(value) if value.isdigit() else value
-    return Line(time, kind, type_, **row | facts)
+    return LogLine(time, kind, type_, **row | facts)
 
 
-def lines(text: str) -> Iterator[Line]:
+def lines(text: str) -> Iterator[LogLine]:
     """Yield the lines of a sequence, such as `started, request, shutdown by=child`."""
     for each in filter(None, text.split(", ")):
         name, _, facts = each.partition(" ")
@@ -61,13 +61,15 @@ def _whole(name: str) -> Iterator[str]:
         yield from _whole(each) if each in WORDS else [each]
 
 
-def saw(case: str, *sequence: str | Line, **facts: Any) -> Observation:
+def saw(case: str, *sequence: str | LogLine, **facts: Any) -> ServerObservation:
     """Return what was observed in a case: a line for each second from 1.0 on."""
-    rows = (row for each in sequence for row in ([each] if isinstance(each, Line) else lines(each)))
+    rows = (
+        row for each in sequence for row in ([each] if isinstance(each, LogLine) else lines(each))
+    )
     log = Log(row._replace(time=row.time or time) for time, row in enumerate(rows, 1))
-    return Observation(CASES[case], log=log, **facts)
+    return ServerObservation(CASES[case], log=log, **facts)
 
 
-def answered(*paths: str, sent: float = 50.0, **body: Any) -> list[Answer]:
+def answered(*paths: str, sent: float = 50.0, **body: Any) -> list[Reply]:
     """Return answers to requests; there is none to a path with a question mark."""
-    return [Answer(path, sent, None if path.endswith("?") else body) for path in paths]
+    return [Reply(path, sent, None if path.endswith("?") else body) for path in paths]

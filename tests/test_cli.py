@@ -343,7 +343,7 @@ def test_elsewhere_progress_is_a_line_now_and_then(
     ended("check", "app", "shop:live")
     plan = "lifespec: 11 cases: the application is started 9 times, up to 8 at a time, with\n"
     assert capfd.readouterr().err == f"{plan}          its own settings\n"
-    monkeypatch.setattr(commands, "PAUSE", 0.0)
+    monkeypatch.setattr(commands, "PROGRESS_EVERY", 0.0)
     ended("check", "app", "shop:live")
     assert capfd.readouterr().err.splitlines()[2:] == [
         "lifespec: starts: yes",

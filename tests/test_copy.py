@@ -60,13 +60,13 @@ def test_the_server_for_trio_uses_the_copy_beside_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", COPIES)
 def test_a_copy_says_its_origin_and_is_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIFESPEC_BASE_URL", "https://example.org/stable")
-    docstring, code = commands.content(name).split(commands.END, 1)
+    docstring, code = commands.content(name).split(commands.DOCSTRING_END, 1)
     assert docstring.splitlines()[-3:] == [
         f"From lifespec {metadata.version('lifespec')}, for Python >=3.11.",
         "The rules: https://example.org/stable/en/rules.html",
         "SPDX-License-Identifier: 0BSD",
     ]
-    assert (SRC / f"{name}.py").read_text("utf-8").endswith(commands.END + code)
+    assert (SRC / f"{name}.py").read_text("utf-8").endswith(commands.DOCSTRING_END + code)
 
 
 def test_a_copy_of_what_is_not_installed_says_its_licence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +75,7 @@ def test_a_copy_of_what_is_not_installed_says_its_licence(monkeypatch: pytest.Mo
 
     monkeypatch.delenv("LIFESPEC_BASE_URL", raising=False)
     monkeypatch.setattr(metadata, "metadata", missing)
-    docstring = commands.content("server").split(commands.END, 1)[0]
+    docstring = commands.content("server").split(commands.DOCSTRING_END, 1)[0]
     assert docstring.endswith("into your project.\nSPDX-License-Identifier: 0BSD")
 
 

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, NoReturn
 from client_host import RAISED
 from environments import Needs
 from lifespec.conformance import cases
-from lifespec.conformance.finding import Outcome, Verdict
+from lifespec.conformance.finding import Assessment, Verdict
 from lifespec.conformance.judge import skip
-from lifespec.conformance.log import Line
+from lifespec.conformance.log import LogLine
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
@@ -57,20 +57,20 @@ class ClientJudge(OfServer):
             return fact("client-remained", seconds=self.seen.timeout)
         return super().end
 
-    def served(self) -> Outcome:
+    def served(self) -> Assessment:
         """Return whether it was served."""
         outcome = super().served()
         if outcome.how == "broken" and self.raised:
-            return Outcome("unspecified", fact("to-caller", text=self.raised))
+            return Assessment("unspecified", fact("to-caller", text=self.raised))
         return outcome
 
-    def sent(self, line: Line) -> Fact:
+    def sent(self, line: LogLine) -> Fact:
         """Return what became of an event."""
         if line.kind == "sent" and self.raised:
             return fact("send-returned-to-caller", text=self.raised)
         return super().sent(line)
 
-    def refused(self) -> Outcome:
+    def refused(self) -> Assessment:
         """Return whether an event was refused."""
         outcome = super().refused()
         if outcome.how == "broken" and self.raised:

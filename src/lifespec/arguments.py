@@ -87,7 +87,7 @@ def _of_application(parser: argparse.ArgumentParser, say: Translate, *own: str) 
 
 
 def _server(parser: argparse.ArgumentParser, say: Translate) -> None:
-    from lifespec.conformance.server.play import TIMEOUT
+    from lifespec.conformance.server.play import SERVER_TIMEOUT
 
     says = _(
         "after --, the command that starts it, with {app} for the application, {port} for the"
@@ -101,7 +101,7 @@ def _server(parser: argparse.ArgumentParser, say: Translate) -> None:
     parser.add_argument("--workers", metavar="ARGUMENTS", default="", help=says)
     says = _("added to COMMAND in the case in which its own limit for open requests expires")
     parser.add_argument("--limit", metavar="ARGUMENTS", default="", help=says)
-    _add_options(parser, say, TIMEOUT, "slow", "workers", "limit")
+    _add_options(parser, say, SERVER_TIMEOUT, "slow", "workers", "limit")
 
 
 def _watched(parser: argparse.ArgumentParser, say: Translate) -> None:

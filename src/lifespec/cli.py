@@ -237,9 +237,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parsed.dashes, parsed.unknown = "--" in words, unknown
         if unknown and not _is_command(parsed):
             parser.error(say("unrecognized arguments: %s") % " ".join(unknown))
-        from lifespec.commands import run  # noqa: PLC0415  once the interpreter has begun
+        from lifespec.commands import run_command  # noqa: PLC0415  once the interpreter has begun
 
-        return run(parsed)
+        return run_command(parsed)
 
 
 def _is_command(parsed: argparse.Namespace) -> bool:

@@ -38,12 +38,12 @@ from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import PROBLEMS
 from lifespec.words import Words, base, site
 
-PAUSE = 10.0  # seconds between two lines about progress where there is no terminal
-START = "lifespec: "  # of a line on standard error
-END = '\n"""\n'  # of the docstring of a module
+PROGRESS_EVERY = 10.0  # seconds between two lines about progress where there is no terminal
+PREFIX = "lifespec: "  # of a line on standard error
+DOCSTRING_END = '\n"""\n'  # of the docstring of a module
 
 
-def run(parsed: argparse.Namespace) -> int:
+def run_command(parsed: argparse.Namespace) -> int:
     """Run a command and return its exit status."""
     words = Words(parsed.language or language(os.environ))
     parsed.words = words
@@ -89,9 +89,9 @@ def _width(stream: TextIO) -> int:
 def _lines(start: str, text: str) -> list[str]:
     """Return a text for standard error as lines; those after the first one are indented."""
     lines = []
-    for line in wrapped(text, _width(sys.stderr) - len(START)):
+    for line in wrapped(text, _width(sys.stderr) - len(PREFIX)):
         lines.append(f"{start}{line}")
-        start = " " * len(START)
+        start = " " * len(PREFIX)
     return lines
 
 
@@ -174,14 +174,14 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
     def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
         if pid:
             what = fact("of-process", pid=pid, what=what)
-        lines = _lines(START, words.say(what))
+        lines = _lines(PREFIX, words.say(what))
         for row in rows:
             lines.append(f"            {words.say(row)}")
         if advice:
-            lines += _lines(" " * len(START), words.say(advice))
+            lines += _lines(" " * len(PREFIX), words.say(advice))
         explained = [words.say(page) for page in pages.more([what, *rows, advice])]
         for command in explained:
-            lines.append(f"{' ' * len(START)}{command}")
+            lines.append(f"{' ' * len(PREFIX)}{command}")
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
         if arguments.json:
@@ -325,7 +325,7 @@ class _Progress:
         """Say which case has been played for so many seconds."""
         self._replace(f"{name}: {seconds:.0f} s")
         now = time.monotonic()
-        if not self.is_terminal and now - self.last >= PAUSE:
+        if not self.is_terminal and now - self.last >= PROGRESS_EVERY:
             self.last = now
             for what in self.later:
                 self._say(what)
@@ -336,7 +336,7 @@ class _Progress:
     def _say(self, what: Fact) -> None:
         """Write a line that stays."""
         self._replace("")
-        lines = _lines(START, self.words.say(what))
+        lines = _lines(PREFIX, self.words.say(what))
         sys.stderr.write("".join(f"{line}\n" for line in lines))
         sys.stderr.flush()
 
@@ -367,11 +367,11 @@ def _explain(arguments: argparse.Namespace) -> int:
     problems = [each for each in PROBLEMS if pages.page(each)]
     if not name:
         titles = {each: pages.title(each, language) for each in problems}
-        shown = explain.listed(titles, language)
+        shown = explain.index(titles, language)
     elif name in problems:
-        shown = pages.lines(name, language)
+        shown = pages.problem_lines(name, language)
     elif name in rules():
-        shown = explain.lines(rules()[name], language)
+        shown = explain.rule_lines(rules()[name], language)
     else:
         raise unknown("explained", name, [*rules(), *problems], "lifespec explain")
     return _print("".join(f"{line}\n" for line in shown))
@@ -414,14 +414,14 @@ def content(name: str) -> str:
     from importlib import metadata, resources
 
     text = resources.files("lifespec").joinpath(f"{name}.py").read_text("utf-8")
-    docstring, code = text.split(END, 1)
+    docstring, code = text.split(DOCSTRING_END, 1)
     lines = [docstring]
     with contextlib.suppress(metadata.PackageNotFoundError):
         about = metadata.metadata("lifespec")
         lines.append(f"From lifespec {about['Version']}, for Python {about['Requires-Python']}.")
     if base():
         lines.append(f"The rules: {site('en')}rules.html")
-    return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{END}{code}"])
+    return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{DOCSTRING_END}{code}"])
 
 
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {

@@ -18,7 +18,7 @@ from lifespec.diagnosis.problem import PROBLEMS, names_of
 from lifespec.words import base, site
 
 CATALOGS = "locales/zh_CN/LC_MESSAGES/problems.po"
-INDENT = "    "
+CODE_INDENT = "    "
 CHINESE = "{output} zh"  # a block
 FENCE = re.compile(r"^(`{3,}|:{3,})(.*)$")
 ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
@@ -43,7 +43,8 @@ def page(name: str) -> str:
 
 
 @functools.cache
-def _catalog(language: str) -> Mapping[str, str]:
+def problem_catalog(language: str) -> Mapping[str, str]:
+    """Return the translations of the pages, by the English."""
     if language == "en":
         return {}
     packaged = folder() / f"problems.{language}.po"
@@ -52,7 +53,7 @@ def _catalog(language: str) -> Mapping[str, str]:
 
 
 def _translator(language: str) -> Translate:
-    known = _catalog(language)
+    known = problem_catalog(language)
     return lambda english: known.get(english, english)
 
 
@@ -67,16 +68,16 @@ def more(facts: Iterable[object]) -> list[Fact]:
     return [fact("explain", name=name) for name in names_of(facts) if page(name)]
 
 
-def lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
+def problem_lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a problem's page."""
     translate = _translator(language)
     last = ""
-    for kind, text in _in_language([*_parts(page(name))], language):
+    for kind, text in _in_language([*_page_parts(page(name))], language):
         if last and last != "caption" and not last == kind == "item":  # items stand close together
             yield ""
         last = kind
         if kind == "code":
-            yield from (f"{INDENT}{line}".rstrip() for line in text.split("\n"))
+            yield from (f"{CODE_INDENT}{line}".rstrip() for line in text.split("\n"))
         elif kind == "item":
             yield from wrapped(f"- {_plain(translate(text), language)}", width, "  ")
         else:
@@ -86,7 +87,7 @@ def lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
         yield f"{site(language)}problems/{name}.html"
 
 
-def _parts(text: str) -> Iterator[tuple[str, str]]:
+def _page_parts(text: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of a page: what each is, and its text.
 
     A paragraph is one line, as it is in the catalog.

@@ -159,7 +159,7 @@ def printable(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-def cut(text: str, most: int = _LONGEST) -> str:
+def cut(text: str, most: int = LONGEST_TEXT) -> str:
     """Return a text; of a long one the beginning and, in a quarter of the room, the end."""
     if len(text) <= most:
         return text

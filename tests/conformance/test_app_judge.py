@@ -11,7 +11,7 @@ from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.summary import Summary, second_start
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Expectation
-from lifespec.conformance.log import Line, Log
+from lifespec.conformance.log import Log, LogLine
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, Place, fact
@@ -19,10 +19,10 @@ from lifespec.diagnosis.logged import Logged
 from lifespec.words import Words
 
 JOB = Job("application", "shop:app", "asgi 2.0", 30.0)
-RECEIVED = Line(0.0, "received", "lifespan.startup")
-REFUSED = Line(1.0, "refused", "1", why=fact("no-event", value="1"))
-REQUEST = Line(2.0, "called", "http", call=1)
-STOPS = Line(2.0, "offered", "lifespan.shutdown")
+RECEIVED = LogLine(0.0, "received", "lifespan.startup")
+REFUSED = LogLine(1.0, "refused", "1", why=fact("no-event", value="1"))
+REQUEST = LogLine(2.0, "called", "http", call=1)
+STOPS = LogLine(2.0, "offered", "lifespan.shutdown")
 KEY_ERROR = described(KeyError("pool"))
 TASK = fact("task", name="`work`", place="shop.py:1")
 LEFT = [fact("task-left", name=name) for name in ("`poll`", "`poll`", "`send`", TASK)]
@@ -38,7 +38,7 @@ MODULE = fact("given-module", name="x", type="module", receiver="App", place="y"
 NOT_CALLABLE = described(TypeError("'module' object is not callable"))
 
 
-def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Observation:
+def saw(startup: str = "", shutdown: str = "", *lines: LogLine, **more: Any) -> Observation:
     """Return what was observed: an answer is how, and when if that is not the usual moment."""
     seen = Observation(log=Log(lines), **more)
     seen.course.happens("called")
@@ -55,11 +55,11 @@ def saw(startup: str = "", shutdown: str = "", *lines: Line, **more: Any) -> Obs
     return seen
 
 
-def sent(message: str) -> Line:
-    return Line(1.0, "sent", "lifespan.startup.failed", message)
+def sent(message: str) -> LogLine:
+    return LogLine(1.0, "sent", "lifespan.startup.failed", message)
 
 
-def stopped(*lines: Line, **more: Any) -> Observation:
+def stopped(*lines: LogLine, **more: Any) -> Observation:
     return saw("complete", "complete", RECEIVED, *lines, ended="returned", **more)
 
 
@@ -71,8 +71,8 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
 @pytest.mark.parametrize(
     ("seen", "label", "sentences"),
     [
-        (stopped(Line(0.0, "called"), Line(1.26, "sent", "lifespan.startup.complete")), "starts",
-         ["yes, in 1.3 s"]),
+        (stopped(LogLine(0, "called"), LogLine(1.26, "sent", "lifespan.startup.complete")),
+         "starts", ["yes, in 1.3 s"]),
         (saw("failed", "", sent("'pool'"), caught=KEY_ERROR, framework="Quart"), "starts",
          ["no: KeyError: 'pool'", "(Quart sends only \"'pool'\"; this is what it had caught)"]),
         (saw("failed", "", sent("no database"), caught=KEY_ERROR), "starts",
@@ -185,8 +185,12 @@ def test_each_answer_is_judged(phase: str, answer: str) -> None:
         ("shutdown-answered-once", saw("complete", "", sent("")), "skip"),
         ("shutdown-answered-once", saw("complete", "failed serving", sent("")), "skip"),
         ("shutdown-answered-once", saw("complete", "complete", sent("")), "held"),
-        ("state-keys-text", saw("complete", "", sent(""), Line(2.0, "over")), "skip"),
-        ("state-keys-text", saw("complete", "", sent(""), Line(2.0, "over", "with state")), "held"),
+        ("state-keys-text", saw("complete", "", sent(""), LogLine(2.0, "over")), "skip"),
+        (
+            "state-keys-text",
+            saw("complete", "", sent(""), LogLine(2.0, "over", "with state")),
+            "held",
+        ),
     ],
 )
 def test_a_rule_without_its_occasion_is_not_judged(rule: str, seen: Observation, how: str) -> None:

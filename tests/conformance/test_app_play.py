@@ -15,7 +15,7 @@ from starlette.routing import Host, Mount
 from lifespec.conformance import cases, check_app
 from lifespec.conformance.app import forks, process, routes
 from lifespec.conformance.app.output import Output
-from lifespec.conformance.app.play import Call, play
+from lifespec.conformance.app.play import PlayedCall, play
 from lifespec.conformance.app.target import Job
 from lifespec.diagnosis.leftovers import processes
 from scripted import NOT_STARTED, STARTED, STOPPED, says
@@ -23,7 +23,7 @@ from scripted import NOT_STARTED, STARTED, STOPPED, says
 
 def played(
     app: Any, case: str = "start-and-stop", spec: str = "asgi 2.0", limit: float = 5.0
-) -> Call:
+) -> PlayedCall:
     """Play a case, and end what is left in the loop."""
     found = next(each for each in cases.load() if each.name == case)
     call = play(app, found, spec, limit)
@@ -94,7 +94,7 @@ def test_a_task_of_the_application_may_exit() -> None:
 
 
 def test_what_is_printed_without_end_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifespec.conformance.app.output.MOST", 3)
+    monkeypatch.setattr("lifespec.conformance.app.output.MOST_WRITTEN_OUT", 3)
     output = Output()
     for text, lines in (("two", ("two",)), ("lines", ())):
         Path(output.name).write_text(text)

@@ -57,7 +57,7 @@ def wide(line: str) -> int:
 def test_rules_fit_a_terminal(rule_id: str, language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """No line has more than 80 columns, or ends with a space; Chinese characters take two."""
     monkeypatch.setenv("LIFESPEC_BASE_URL", "https://a.invalid")
-    *shown, address = explain.lines(rules()[rule_id], language)
+    *shown, address = explain.rule_lines(rules()[rule_id], language)
     assert address.endswith(f".html#{rule_id}")
     for line in shown:
         assert wide(line) <= 80
@@ -118,16 +118,16 @@ def test_a_page_comes_from_the_package_where_it_is_installed(
     monkeypatch.setattr("importlib.resources.files", lambda _package: tmp_path)
     monkeypatch.setenv("LIFESPEC_BASE_URL", "https://spec.example")
     pages.page.cache_clear()
-    pages._catalog.cache_clear()
+    pages.problem_catalog.cache_clear()
     try:
-        *lines, _, address = pages.lines("busy", language)
+        *lines, _, address = pages.problem_lines("busy", language)
         assert lines == [title, "", *code, "", f"- {first}", "- b"]
         assert address == f"https://spec.example/{words.FOLDERS[language]}/problems/busy.html"
         assert pages.title("busy", language) == title
         assert not pages.page("never-ran")
     finally:
         pages.page.cache_clear()
-        pages._catalog.cache_clear()
+        pages.problem_catalog.cache_clear()
 
 
 def test_without_a_name_rules_and_problems_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from junitparser import JUnitXml
 from lifespec.conformance import Fact, Finding, Report, Verdict, cases
 from lifespec.conformance.cases import expected
 from lifespec.conformance.export import as_json, as_junit
-from lifespec.conformance.finding import Outcome, Row, finding
+from lifespec.conformance.finding import Assessment, Row, finding
 from lifespec.diagnosis.fact import fact
 from lifespec.testing.trace import Entry
 
@@ -170,7 +170,7 @@ def test_a_finding_is_a_sentence() -> None:
 )
 def test_the_level_of_a_rule_is_the_verdict(how: Any, rule: str, spec: str, verdict: str) -> None:
     wanted = next(each for each in expected(CASE, spec) if each.rule == rule)
-    given = finding(CASE, spec, wanted, Outcome(how, SENT), framework="Starlette")
+    given = finding(CASE, spec, wanted, Assessment(how, SENT), framework="Starlette")
     assert given.verdict == verdict
     assert given.framework == ("Starlette" if verdict == "warn" else "")
     assert (given.kind, given.observed.parts, given.own) == ("sent-nothing", {}, False)
@@ -178,14 +178,14 @@ def test_the_level_of_a_rule_is_the_verdict(how: Any, rule: str, spec: str, verd
 
 def test_a_framework_decides_what_lifespec_does_otherwise_too() -> None:
     wanted = next(each for each in expected(CASE, "asgi 2.0") if each.rule == "answers-in-order")
-    given = finding(CASE, "asgi 2.0", wanted, Outcome("broken", SENT), framework="Starlette")
+    given = finding(CASE, "asgi 2.0", wanted, Assessment("broken", SENT), framework="Starlette")
     assert (given.verdict, given.own, given.framework) == ("info", True, "Starlette")
 
 
 def test_a_case_can_leave_open_a_rule() -> None:
     case = next(each for each in cases.load() if each.name == "two-loops")
     (wanted,) = expected(case, "asgi 2.0")
-    assert finding(case, "asgi 2.0", wanted, Outcome("broken", SENT)).verdict == "info"
+    assert finding(case, "asgi 2.0", wanted, Assessment("broken", SENT)).verdict == "info"
 
 
 WHOLE = report(

@@ -7,7 +7,7 @@ import pytest
 from lifespec.catalog import data, translator
 from lifespec.conformance import cases
 from lifespec.conformance.explain import heading, sources
-from lifespec.conformance.rules import LEVELS, STAGES, Rule, Source, read, rules, specs_of
+from lifespec.conformance.rules import LEVELS, STAGES, Rule, Source, read_rules, rules, specs_of
 from lifespec.validate import SPECS
 from lifespec.words import names
 
@@ -38,7 +38,7 @@ ENGLISH, CHINESE = translator("en"), translator("zh")
 
 def test_what_a_table_says() -> None:
     """Boxes are by specifications; the strongest level counts, that of lifespan 2.0 is first."""
-    rule = read(ROW)["a"]
+    rule = read_rules(ROW)["a"]
     assert rule.sources[0] == Source(("pagi 0.3",), "must", "Scope")
     assert [*rule.boxes] == [(), ("amgi 1.0",), ("asgi 1.0",)]
     assert rule.unspecified == ("asgi 1.0",)
@@ -52,7 +52,7 @@ def test_what_a_table_says() -> None:
 
 def test_a_sentence_has_the_level_of_a_specification() -> None:
     """In the place that the file leaves for it, and no other word is changed."""
-    rule = read(ROW)["a"]
+    rule = read_rules(ROW)["a"]
     assert [rule.says(spec) for spec in rule.specs] == [
         "It does.",
         "It should do it, as `must` says.",
@@ -65,7 +65,7 @@ def test_a_sentence_has_the_level_of_a_specification() -> None:
 
 
 def test_how_a_rule_is_described() -> None:
-    rule = read(ROW)["a"]
+    rule = read_rules(ROW)["a"]
     assert names(FIVE, ENGLISH) == "all specifications"
     assert names(FIVE[1:4], ENGLISH) == "lifespan 2.0 (ASGI), AMGI 1.0 and 2.0"
     assert [heading(rule, group, ENGLISH) for group in rule.boxes] == [

@@ -22,7 +22,7 @@ from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server import play, process
 from lifespec.conformance.server.check import Target, check, check_server, chosen
-from lifespec.conformance.server.play import Observation
+from lifespec.conformance.server.play import ServerObservation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from serving import free_port
@@ -46,7 +46,7 @@ class Shows(Target):
 
     sequence: str = "called"
 
-    def play(self, case: Case, _: object) -> Observation:
+    def play(self, case: Case, _: object) -> ServerObservation:
         return saw(case.name, self.sequence)
 
 
@@ -167,7 +167,7 @@ def test_without_a_lifespan_nothing_is_checked(name: str) -> None:
 def test_a_server_that_does_not_call_the_application_cannot_be_checked(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(play, "START", 2.0)
+    monkeypatch.setattr(play, "START_LIMIT", 2.0)
     monkeypatch.setattr(server_check, "START", 2.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(Unchecked) as unchecked:
@@ -178,7 +178,7 @@ def test_a_server_that_does_not_call_the_application_cannot_be_checked(
 
 def test_a_case_that_cannot_be_played_does_not_end_the_check() -> None:
     class Fails(Shows):
-        def play(self, case: Case, _: object) -> Observation:
+        def play(self, case: Case, _: object) -> ServerObservation:
             if case.name == "interrupted":
                 raise Unchecked(fact("no-port-free"))
             return saw(case.name, "called")
@@ -191,7 +191,7 @@ def test_a_case_that_cannot_be_played_does_not_end_the_check() -> None:
 class Disturbed(Shows):
     """A server that is disturbed by other cases, and not if a case runs alone."""
 
-    def play(self, case: Case, _: object) -> Observation:
+    def play(self, case: Case, _: object) -> ServerObservation:
         seen = saw(case.name, "called, startup, plays a step=0, plays b step=1, plays c step=2")
         if case.name not in PLAYED:
             PLAYED.add(case.name)
@@ -233,7 +233,7 @@ def test_a_case_that_others_may_have_disturbed_is_played_again_alone(
 
 def test_a_server_that_listens_elsewhere_cannot_be_checked() -> None:
     class Elsewhere(Shows):
-        def play(self, case: Case, _: object) -> Observation:
+        def play(self, case: Case, _: object) -> ServerObservation:
             alone = case.name == "well-behaved"
             return replace(saw(case.name, "called", answers=answered("/")), stranger=not alone)
 
@@ -297,7 +297,7 @@ def test_who_waits_hears_of_a_case_that_lasts(monkeypatch: pytest.MonkeyPatch) -
     waits: list[tuple[str, float]] = []
 
     class Lasts(Shows):
-        def play(self, case: Case, cancelled: object) -> Observation:
+        def play(self, case: Case, cancelled: object) -> ServerObservation:
             until(lambda: waits or case.name == "well-behaved", 30.0)
             return super().play(case, cancelled)
 

@@ -12,17 +12,17 @@ from lifespec.conformance.cases import Expectation, vocabulary
 from lifespec.conformance.judge import Judge, NotJudged
 from lifespec.conformance.server.judge import OfServer
 from lifespec.conformance.server.observed import without_tracebacks
-from lifespec.conformance.server.play import Observation
+from lifespec.conformance.server.play import ServerObservation
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import Words
 from sights import answered, line, saw
 
 FIRST = Expectation("startup-sent", "startup first")
 HOW = {"held": True, "broken": False, "unspecified": "unspecified"}
-Row = tuple[str, Observation, object]
+Row = tuple[str, ServerObservation, object]
 
 
-def judged(phrase: str, seen: Observation) -> tuple[object, Fact]:
+def judged(phrase: str, seen: ServerObservation) -> tuple[object, Fact]:
     """Return whether a phrase holds, "unspecified", or "skip"; and what was observed."""
     name, _, argument = phrase.partition(": ")
     judge = OfServer(seen)
@@ -34,12 +34,12 @@ def judged(phrase: str, seen: Observation) -> tuple[object, Fact]:
     return HOW[outcome.how], outcome.observed
 
 
-def held(phrase: str, seen: Observation) -> object:
+def held(phrase: str, seen: ServerObservation) -> object:
     """Return whether a phrase holds, "unspecified", or "skip"."""
     return judged(phrase, seen)[0]
 
 
-def says(phrase: str, seen: Observation) -> str:
+def says(phrase: str, seen: ServerObservation) -> str:
     """Return the sentence about what was observed."""
     return Words().say(judged(phrase, seen)[1])
 
@@ -296,11 +296,13 @@ STATE: list[Row] = [
 
 
 @pytest.mark.parametrize(("phrase", "seen", "right"), [*phrases(), *STATE])
-def test_a_phrase_holds_or_breaks_or_neither(phrase: str, seen: Observation, right: object) -> None:
+def test_a_phrase_holds_or_breaks_or_neither(
+    phrase: str, seen: ServerObservation, right: object
+) -> None:
     assert held(phrase, seen) == right
 
 
-def offers(scope: dict[str, Any], **also: Any) -> Observation:
+def offers(scope: dict[str, Any], **also: Any) -> ServerObservation:
     """Return what was seen of a server that offers a scope."""
     return saw("well-behaved", line("called lifespan", event=scope, **also))
 

@@ -12,8 +12,8 @@ import pytest
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case, steps
 from lifespec.conformance.server import play as playing
-from lifespec.conformance.server.play import Observation, Player
-from lifespec.conformance.server.process import Process
+from lifespec.conformance.server.play import Player, ServerObservation
+from lifespec.conformance.server.process import ServerProcess
 from sights import SERVER
 
 LIMIT = 30.0  # seconds; nothing here takes one
@@ -25,7 +25,7 @@ def case(script: list[str], meanwhile: list[str], workers: int = 1) -> Case:
     """Read a case."""
     head = f'[it]\nrole = "server"\nsays = "It is tried."\nworkers = {workers}'
     text = f"{head}\nscript = {script!r}\nmeanwhile = {meanwhile!r}\n{EXPECT}"
-    return cases.read(text)[0]
+    return cases.read_cases(text)[0]
 
 
 def play(
@@ -34,24 +34,24 @@ def play(
     command: Sequence[str] = SERVER,
     limit: float = LIMIT,
     **facts: Any,
-) -> Observation:
+) -> ServerObservation:
     """Play a case with a server."""
     return player(case(script, meanwhile, **facts), command, limit).play()
 
 
 def player(of: Case, command: Sequence[str] = SERVER, limit: float = LIMIT) -> Player:
     """Return what plays a case with a server."""
-    started = Process(command, steps(of.script), of.workers)
-    return Player(started, Observation(of, timeout=limit), threading.Event())
+    started = ServerProcess(command, steps(of.script), of.workers)
+    return Player(started, ServerObservation(of, timeout=limit), threading.Event())
 
 
-def kinds(seen: Observation) -> list[str]:
+def kinds(seen: ServerObservation) -> list[str]:
     """Return kind and type of each line that is not of a request."""
     rows = sorted(seen.log, key=lambda line: line.time)
     return [f"{row.kind} {row.type}" for row in rows if row.type != "http"]
 
 
-def answered(seen: Observation) -> list[str]:
+def answered(seen: ServerObservation) -> list[str]:
     """Return the paths of the requests that were answered."""
     return [answer.path for answer in seen.answers if answer.body]
 
@@ -120,7 +120,7 @@ def test_the_suite_waits_in_vain_only_once() -> None:
 def test_a_server_has_another_limit_until_it_has_imported_the_application(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(playing, "START", 0.5)
+    monkeypatch.setattr(playing, "START_LIMIT", 0.5)
     seen = play(["converse"], ["request /", "stop"], IDLE)
     assert seen.answers[0].body is None
     assert (seen.stopped, seen.status) == (None, None)

@@ -13,16 +13,16 @@ from lifespec.conformance import processes
 from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import leaving_none, until
 from lifespec.conformance.server import process
-from lifespec.conformance.server.process import Process
+from lifespec.conformance.server.process import ServerProcess
 from sights import SERVE, SERVER
 
 LIMIT = 30.0  # seconds; nothing here takes one
 WAIT = "import time; time.sleep(60)"
 
 
-def program(text: str, *words: str) -> Process:
+def program(text: str, *words: str) -> ServerProcess:
     """Return a server that runs a program of a few lines."""
-    return Process([sys.executable, "-c", text, *words], [])
+    return ServerProcess([sys.executable, "-c", text, *words], [])
 
 
 def alive(pid: int) -> bool:
@@ -35,7 +35,7 @@ def alive(pid: int) -> bool:
 
 def test_a_signal_reaches_each_process_of_the_group() -> None:
     shell = ("sh", "-c", "trap '' TERM; \"$@\" & wait; wait", "sh", *SERVER)
-    with Process(shell, [["converse", None]]) as server:
+    with ServerProcess(shell, [["converse", None]]) as server:
         assert until(lambda: server.client.request("/", 1.0).body, LIMIT)
         server.send(signal.SIGTERM, to_all=True)
         assert until(lambda: server.log().of("received", type_="lifespan.shutdown"), LIMIT)
@@ -60,18 +60,18 @@ def test_known_places_are_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_command_that_cannot_be_run_is_a_sentence(command: str, sentence: str) -> None:
-    server = Process([command], [])
+    server = ServerProcess([command], [])
     with pytest.raises(Unchecked, match=f"^{sentence}"), server:
         pass
     assert not server.folder.exists()
 
 
 def test_the_beginning_of_the_output_is_kept_without_colours() -> None:
-    with program(f"print('\\x1b[31mred\\x1b[0m' + 'x' * {process.KEPT} * 2)") as server:
+    with program(f"print('\\x1b[31mred\\x1b[0m' + 'x' * {process.MOST_OUTPUT} * 2)") as server:
         assert until(lambda: server.status is not None, LIMIT)
         server.end()
         assert server.output.startswith("redxxx")
-        assert len(server.output) == process.KEPT - 9
+        assert len(server.output) == process.MOST_OUTPUT - 9
 
 
 DAEMON = """
@@ -134,10 +134,10 @@ def test_a_line_counts_when_its_end_is_there() -> None:
 
 
 def test_a_port_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = Process([], []).port
+    first = ServerProcess([], []).port
     with socket.create_server(("127.0.0.1", 0)) as taken:
         monkeypatch.setattr(process, "PORTS", [taken.getsockname()[1]])
         with pytest.raises(Unchecked, match=r"no port of 127\.0\.0\.1 is free"):
-            Process([], [])
+            ServerProcess([], [])
         monkeypatch.setattr(process, "PORTS", [taken.getsockname()[1], first])
-        assert Process([], []).port == first
+        assert ServerProcess([], []).port == first

@@ -152,7 +152,7 @@ def test_a_failure_in_the_fixture_is_said_with_one_of_the_application(
 def test_a_failure_is_kept_once_and_there_are_not_very_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(guard, "MOST_FAILURES", 2)
+    monkeypatch.setattr(guard, "MOST_KEPT", 2)
     for _ in range(3):
         guard.listed(fails)
     for number in range(100):

@@ -75,10 +75,10 @@ def test_a_kind_of_fact_tells_of_one_problem() -> None:
 @pytest.mark.parametrize("language", FOLDERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_terminal_shows_a_page_in_its_language(name: str, language: str) -> None:
-    shown = [*pages.lines(name, language)]
+    shown = [*pages.problem_lines(name, language)]
     text = "\n".join(shown)
     assert not re.search(r"\{\w+\}`|^(```|\{\.|\(.*\)=|---)|\]\(", text, re.MULTILINE)
-    assert all(columns(each) <= 80 for each in shown if not each.startswith(pages.INDENT))
+    assert all(columns(each) <= 80 for each in shown if not each.startswith(pages.CODE_INDENT))
     assert f"lifespec explain {name}" in text or name in ONLY_SEEN_ELSEWHERE
     headings = [line[3:] for line in pages.page(name).split("\n") if line.startswith("## ")]
     assert all((heading in shown) is (language == "en") for heading in headings)

@@ -132,10 +132,10 @@ class Case:
 @functools.cache
 def load() -> tuple[Case, ...]:
     """Return the cases of the package."""
-    return read(data("cases.toml"))
+    return read_cases(data("cases.toml"))
 
 
-def read(text: str) -> tuple[Case, ...]:
+def read_cases(text: str) -> tuple[Case, ...]:
     """Return the cases of a file in its order; raise ValueError for a line of no known verb."""
     return tuple(_case(name, row) for name, row in tomllib.loads(text).items())
 
@@ -216,7 +216,7 @@ def action(line: str, verbs: Mapping[str, Verb]) -> Action:
         raise ValueError(f"{line!r}: {verb} is followed by {form or 'nothing'}")
     match form:
         case "event":
-            return _event(verb, rest)
+            return _event_action(verb, rest)
         case "keys":
             return Action(verb, keys=_keys(rest))
         case "seconds":
@@ -227,7 +227,7 @@ def action(line: str, verbs: Mapping[str, Verb]) -> Action:
             return Action(verb, text=rest)
 
 
-def _event(verb: str, rest: str) -> Action:
+def _event_action(verb: str, rest: str) -> Action:
     if re.match(r"[a-z]+\.", rest):
         type_, _space, keys = rest.partition(" ")
         return Action(verb, type_, keys=_keys(keys))

@@ -8,10 +8,10 @@ from lifespec.validate import SPECS
 from lifespec.words import base, names, site
 
 NONE = "–"
-INDENT = "      "
+LIST_INDENT = "      "
 
 
-def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
+def rule_lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a rule."""
     translate = translator(language)
     title = [rule.rule_id]
@@ -36,7 +36,7 @@ def lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
         yield from wrapped(f"{site(language)}{rule.address}", width)
 
 
-def listed(problems: Mapping[str, str], language: str, width: int = WIDTH) -> Iterator[str]:
+def index(problems: Mapping[str, str], language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield the names that can be explained: problems with their titles, rules with sentences."""
     translate = translator(language)
     sentences = {}
@@ -46,8 +46,8 @@ def listed(problems: Mapping[str, str], language: str, width: int = WIDTH) -> It
         yield translate(head)
         for name, text in group.items():
             yield f"  {name}"
-            for line in wrapped(text, width - len(INDENT)):
-                yield f"{INDENT}{line}"
+            for line in wrapped(text, width - len(LIST_INDENT)):
+                yield f"{LIST_INDENT}{line}"
         if group is problems:
             yield ""
 

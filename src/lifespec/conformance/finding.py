@@ -122,7 +122,7 @@ OnPlan = Callable[[Fact], object]
 OnFirst = Callable[[Sequence[Row]], object]
 
 
-class Outcome(NamedTuple):
+class Assessment(NamedTuple):
     """What became of an expectation, before a specification gives it a verdict.
 
     "missed" is broken where no specification goes beyond a should, "unspecified" where none says
@@ -137,7 +137,7 @@ def finding(
     case: Case,
     spec: str,
     wanted: Expectation,
-    outcome: Outcome,
+    outcome: Assessment,
     entries: Sequence[Entry] = (),
     framework: str = "",
 ) -> Finding:
@@ -162,7 +162,7 @@ def finding(
 
 
 def judged(
-    case: Case, spec: str, judge: Callable[[Expectation], Outcome], *parts: Any
+    case: Case, spec: str, judge: Callable[[Expectation], Assessment], *parts: Any
 ) -> Iterator[Finding]:
     """Yield a finding for each expectation of a case; the other arguments are as of `finding`."""
     for wanted in expected(case, spec):
@@ -171,7 +171,7 @@ def judged(
 
 def skipped(case: Case, spec: str, why: Fact) -> Iterator[Finding]:
     """Return the findings of a case that was not played."""
-    return judged(case, spec, lambda _: Outcome("skip", why))
+    return judged(case, spec, lambda _: Assessment("skip", why))
 
 
 def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from lifespec.conformance.cases import Expectation
-from lifespec.conformance.finding import How, Outcome
+from lifespec.conformance.finding import Assessment, How
 from lifespec.diagnosis.fact import fact
 from lifespec.words import Told
 
@@ -14,15 +14,15 @@ class NotJudged(Told):
     """A phrase says nothing about this sequence; `fact` says why."""
 
 
-def _found(how: How, kind: str, /, **parts: Any) -> Outcome:
-    return Outcome(how, fact(kind, **parts))
+def _found(how: How, kind: str, /, **parts: Any) -> Assessment:
+    return Assessment(how, fact(kind, **parts))
 
 
 holds, breaks = partial(_found, "held"), partial(_found, "broken")
 leaves_open = partial(_found, "unspecified")
 
 
-def either(held: object, kind: str, /, **parts: Any) -> Outcome:
+def either(held: object, kind: str, /, **parts: Any) -> Assessment:
     """Return an outcome that holds or not, with the same fact."""
     if held:
         return holds(kind, **parts)
@@ -44,15 +44,15 @@ class Judge:
 
     wanted: Expectation
 
-    def outcome(self, wanted: Expectation) -> Outcome:
+    def outcome(self, wanted: Expectation) -> Assessment:
         """Return what became of an expectation."""
         self.wanted = wanted
         try:
             return self.phrase(wanted.phrase)
         except NotJudged as reason:
-            return Outcome("skip", reason.fact)
+            return Assessment("skip", reason.fact)
 
-    def phrase(self, name: str) -> Outcome:
+    def phrase(self, name: str) -> Assessment:
         """Return what the method of a phrase says."""
-        method: Callable[[], Outcome] = getattr(self, name.replace(" ", "_"))
+        method: Callable[[], Assessment] = getattr(self, name.replace(" ", "_"))
         return method()

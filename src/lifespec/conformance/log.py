@@ -17,7 +17,7 @@ REQUESTS = ("http", "websocket")  # the types of scopes of requests
 SHUTDOWN = "lifespan.shutdown"
 
 
-class Line(NamedTuple):
+class LogLine(NamedTuple):
     """What happened: when, by the monotonic clock, its kind, and the type of an event or a scope.
 
     `text` is a message, or the text of an exception, and `error` the name of its class.  `why` is a
@@ -67,7 +67,7 @@ class Line(NamedTuple):
         return Entry(seconds, self.kind, what, self.why or text)  # type: ignore[arg-type]
 
 
-class Log(list[Line]):
+class Log(list[LogLine]):
     """The lines of a case."""
 
     def of(
@@ -76,7 +76,7 @@ class Log(list[Line]):
         type_: str | None = None,
         side: str | None = None,
         caller: tuple[int, int] | None = None,
-    ) -> list[Line]:
+    ) -> list[LogLine]:
         """Return the lines of these kinds; all, or those of a type, a side and a call."""
         lines = []
         for line in self:
@@ -88,7 +88,7 @@ class Log(list[Line]):
         return lines
 
 
-def entries(lines: Iterable[Line], begin: float) -> tuple[Entry, ...]:
+def entries(lines: Iterable[LogLine], begin: float) -> tuple[Entry, ...]:
     """Return the message sequence of these lines, by their time.
 
     Calls for the same request one after the other, of a client that asks until it is answered, are

@@ -33,10 +33,10 @@ __all__ = ["Call", "Failure", "Probe", "app"]
 
 HERE = Path(__file__).resolve().parent
 SCRIPT, LOG = HERE / "script.json", HERE / "log.jsonl"
-POLL = 0.01  # seconds between two looks at a file, which works in any event loop
+LOOK_AT_FILES_EVERY = 0.01  # seconds between two looks at a file, which works in any event loop
 LINGER = 1.0  # seconds that the clean-up of a request takes
-REQUESTS = ("http", "websocket")
-PLAIN = (str, bool, int, float, type(None))
+REQUESTS = ("http", "websocket")  # as `log` has it: this file is copied to a server alone
+PLAIN_TYPES = (str, bool, int, float, type(None))
 
 
 class Failure(Exception):
@@ -80,7 +80,7 @@ def loop() -> int:
 
 def shape(value: Any, depth: int = 6) -> Any:
     """Return a value as JSON; a value of another type is an object with the key "!"."""
-    if type(value) in PLAIN:
+    if type(value) in PLAIN_TYPES:
         return value
     # a value may hold itself, and JSON has no end for that
     if depth and type(value) is list:
@@ -115,7 +115,7 @@ async def sleep(seconds: float) -> None:
 async def wait_for_file(name: str) -> None:
     """Wait until there is a file of that name."""
     while not (HERE / name).exists():
-        await sleep(POLL)
+        await sleep(LOOK_AT_FILES_EVERY)
 
 
 class Call:
@@ -212,7 +212,7 @@ class Call:
 
         async def child() -> None:
             while not self.over:
-                await sleep(POLL)
+                await sleep(LOOK_AT_FILES_EVERY)
             await self.send(event, side="child")
 
         await self.spawn(child)
@@ -230,7 +230,7 @@ class Call:
             self.children.append(running.lowlevel.spawn_system_task(play))
         else:
             self.children.append(asyncio.create_task(play()))
-        await sleep(POLL)
+        await sleep(LOOK_AT_FILES_EVERY)
 
 
 STEPS: dict[str, Callable[..., Awaitable[Any]]] = {

@@ -17,11 +17,12 @@ FORKS = hasattr(os, "fork")  # Windows has no fork, no sessions and no signals t
 RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
 HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120  Path costs time
 PROC, CONTAINER = "/proc", "/sys/fs/cgroup"
-POLL = 0.01  # seconds between two looks
-ENDING = 10.0  # seconds until a killed process is gone
+UNTIL_EVERY = 0.01  # seconds between two looks at what is waited for
+TELL_EVERY = 1.0  # seconds after which a check says what it waits for
+KILL_LIMIT = 10.0  # seconds until a killed process is gone
 _HOST = (
     "import sys; sys.path.insert(0, {!r});"  # where this package is, perhaps in a file of its own
-    " from lifespec.conformance.app.process import main; main({})"
+    " from lifespec.conformance.app.process import be_host; be_host({})"
 )
 
 
@@ -71,7 +72,7 @@ def leaving_none(*, begin: bool = False) -> Iterator[None]:
             unused.process.wait()
         _begun.clear()
         # a process that is being started may be in no list yet: look again until none is left
-        until(lambda: not kill(marked(RUN, mark)), ENDING)
+        until(lambda: not kill(marked(RUN, mark)), KILL_LIMIT)
 
 
 def import_path(folder: object) -> str:
@@ -85,7 +86,7 @@ def until(done: Callable[[], object], limit: float) -> bool:
     while not done():
         if time.monotonic() >= end:
             return bool(done())
-        time.sleep(POLL)
+        time.sleep(UNTIL_EVERY)
     return True
 
 

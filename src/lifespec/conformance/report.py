@@ -15,7 +15,7 @@ from lifespec.pages import more
 from lifespec.testing.trace import sequence
 from lifespec.words import Words, base, sentences, site
 
-LONG = 1.0  # seconds of a message sequence from which on its times are drawn
+TIMES_FROM = 1.0  # seconds of a message sequence from which on its times are drawn
 COLOURS = {"fail": "1;31", "warn": "33", "pass": "32", "info": "36", "skip": "2"}
 BOLD, DIM = "1", "2"
 BLOCKS = (Verdict.FAIL, Verdict.WARN)  # what is explained in full without --verbose
@@ -223,7 +223,7 @@ def _not_judged(report: Report) -> Iterator[Fact]:
             yield fact("not-judged-count", count=len(names), reason=why)
 
 
-def _open(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
+def _undecided(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
     """Yield what was seen and no specification decides, by rule and kind."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
@@ -327,7 +327,7 @@ class _Page:
     def open_in_full(self) -> Iterator[str]:
         """Yield what was seen of each rule that is open, and what happens in its first case."""
         says = {case.name: case.says for case in load()}
-        for group in _open(self.report.findings):
+        for group in _undecided(self.report.findings):
             first = group[0]
             # a measuring program has cases of its own, which say nothing
             when = self.words.translate(says.get(first.case, ""))
@@ -342,7 +342,7 @@ class _Page:
     def open_shortly(self) -> Iterator[str]:
         """Yield what was seen of rules that are open, rules of which the same was seen together."""
         by_sight: dict[Fact, list[Finding]] = {}
-        for group in _open(self.report.findings):
+        for group in _undecided(self.report.findings):
             by_sight.setdefault(group[0].observed, []).extend(group)
         for observed, findings in by_sight.items():
             names = tuple(dict.fromkeys(finding.rule for finding in findings))
@@ -451,7 +451,7 @@ class _Page:
     def sequence(self, finding: Finding) -> Iterator[str]:
         """Yield the diagram of a message sequence; a detail that is a fact becomes a sentence."""
         # times that differ from run to run tell nothing where all of it took no time
-        is_timed = self.report.role == "server" or finding.entries[-1].time >= LONG
+        is_timed = self.report.role == "server" or finding.entries[-1].time >= TIMES_FROM
         entries = []
         for entry in finding.entries:
             time = entry.time if is_timed else 0.0

@@ -139,10 +139,10 @@ def _filled(sentence: str, level: str, translate: Translate) -> str:
 @functools.cache
 def rules() -> Mapping[str, Rule]:
     """Return the rules of the package by ID, in the order of the file."""
-    return read(data("rules.toml"))
+    return read_rules(data("rules.toml"))
 
 
-def read(text: str) -> Mapping[str, Rule]:
+def read_rules(text: str) -> Mapping[str, Rule]:
     """Return the rules of a file by ID."""
     lines = text.split("\n")
     read_rules = {}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     Seen = TypeVar("Seen")
     Observer = TypeVar("Observer", bound=Callable[..., None])
 
-MOST_FAILURES = 20  # failures that are kept: one that comes back in each look says the same
+MOST_KEPT = 20  # failures that are kept: one that comes back in each look says the same
 _LONGEST_TEXT = 200  # characters of an exception's text
 # of this package, or of the folder in which it travels
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -65,7 +65,7 @@ def listed(observer: Callable[..., Iterable[Seen]], *arguments: Any) -> list[See
 def keep(error: BaseException) -> None:
     """Keep a failure of lifespec, once for each line."""
     file, line, function = _met_at(error)
-    if len(_failures) < MOST_FAILURES:
+    if len(_failures) < MOST_KEPT:
         failure = OwnFailure(type(error).__name__, _short_text(error), file, line, function)
         if failure[2:] not in [known[2:] for known in _failures]:
             _failures.append(failure)

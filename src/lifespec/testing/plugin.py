@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lifespec.testing.running import Running
 
 TIMEOUT = "10"  # seconds: a test has to end
-EVENTS = {"startup_timeout": "lifespan.startup", "shutdown_timeout": "lifespan.shutdown"}
+EVENT_OF_TIMEOUT = {"startup_timeout": "lifespan.startup", "shutdown_timeout": "lifespan.shutdown"}
 REPORT = ("lifespec.conformance.report", "Report")
 
 
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         _("how long the fixture lifespan waits for the answer to {event}: seconds, or none")
     )
     default = say(_("by default {seconds}"))
-    for name, event in EVENTS.items():
+    for name, event in EVENT_OF_TIMEOUT.items():
         text = waits.format(event=event)
         option = f"--lifespec-{name.replace('_', '-')}"
         group.addoption(option, metavar="SECONDS", help=text)
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Raise UsageError for an invalid timeout."""
-    for name in EVENTS:
+    for name in EVENT_OF_TIMEOUT:
         _timeout(config, name)
 
 
@@ -53,7 +53,7 @@ def lifespan(pytestconfig: pytest.Config) -> "Callable[..., Running]":
     """
     from lifespec.testing.running import Running  # noqa: PLC0415
 
-    timeouts = {name: _timeout(pytestconfig, name) for name in EVENTS}
+    timeouts = {name: _timeout(pytestconfig, name) for name in EVENT_OF_TIMEOUT}
     return lambda app, **options: Running(app, **{**timeouts, **options})
 
 

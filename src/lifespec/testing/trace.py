@@ -113,7 +113,7 @@ def _ending(conversation: Conversation) -> Iterator[None]:
             conversation.note("raised", type(error).__name__)
         raise
     except BaseException as error:
-        conversation.note("raised", type(error).__name__, _text_of(error))
+        conversation.note("raised", type(error).__name__, _whole_text(error))
         raise
 
 
@@ -143,13 +143,13 @@ async def _recorded_send(conversation: Conversation, send: Any, event: Any) -> A
     try:
         value = await send(event)
     except Exception as error:
-        conversation.note("refused", type_, _text_of(error))
+        conversation.note("refused", type_, _whole_text(error))
         raise
     conversation.note("sent", type_, detail)
     return value
 
 
-def _text_of(error: BaseException) -> str:
+def _whole_text(error: BaseException) -> str:  # `stacks.text_of` cuts it, and is no part of this
     try:
         return str(error)
     except Exception:  # of a class of the application
@@ -194,11 +194,11 @@ def sequence(
     timed = any(entry.time for entry in entries)
     lines = [head]
     for number, entry in enumerate(entries, 1):
-        lines += _lines(entry, word, columns, timed=timed, last=number == len(entries))
+        lines += _drawn(entry, word, columns, timed=timed, last=number == len(entries))
     return "\n".join(lines)
 
 
-def _lines(
+def _drawn(
     entry: Entry,
     word: Callable[[str], str],
     columns: Callable[[str], int],

@@ -68,15 +68,15 @@ def is_stopped(pid: int) -> bool:
 
 def ignores(pid: int, number: int) -> bool:
     """Tell whether a process ignores a signal, where /proc says so."""
-    return _has(pid, "SigIgn", number)
+    return _in_mask(pid, "SigIgn", number)
 
 
 def catches(pid: int, number: int) -> bool:
     """Tell whether a process has a handler of a signal, where /proc says so."""
-    return _has(pid, "SigCgt", number)
+    return _in_mask(pid, "SigCgt", number)
 
 
-def _has(pid: int, mask: str, number: int) -> bool:
+def _in_mask(pid: int, mask: str, number: int) -> bool:
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             name, _, value = line.partition(":")

@@ -84,7 +84,7 @@ class Answers:
 
     def refusal(self, message: Any, kind: Any) -> Fact | None:
         """Take a step in the table of transitions; return why the message is refused, or None."""
-        event = _event(kind)
+        event = _known_event(kind)
         if event is None or event.sender == "server":
             return self._break("events-known", _unknown(kind, message))
         no_text = None
@@ -105,7 +105,7 @@ class Answers:
 
     def text(self, message: Any, kind: Any) -> str:
         """Return the message of a failure, or ""."""
-        event = _event(kind)
+        event = _known_event(kind)
         if event is None or not event.defaults:
             return ""
         text = self._message(message)
@@ -149,7 +149,7 @@ class Answers:
         return observed
 
 
-def _event(kind: object) -> validate.Event | None:
+def _known_event(kind: object) -> validate.Event | None:
     """Return the event of this type, if there is one."""
     return validate.EVENTS.get(kind) if isinstance(kind, str) else None
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
-from lifespec.conformance.app.command import Command
+from lifespec.conformance.app.command import CommandHost
 from lifespec.conformance.app.compare import OfMiddleware
 from lifespec.conformance.app.judge import OfApplication
 from lifespec.conformance.app.observation import Observation
@@ -36,7 +36,6 @@ from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import FAILING, problem_of
 
 LIMIT = 30.0  # seconds for an answer
-AGAIN = cases.TWICE
 MOST_FAILURES = 3  # of lifespec itself that a report shows
 
 
@@ -80,7 +79,7 @@ def check_app(
     job = Job("application", subject, known_spec(spec), timeout, factory)
     plan = planned("application", job.spec, only, quick=quick, limit=at_once)
     hear = Hear(on_case, on_wait, on_plan, on_first)
-    return _check(job, plan, ignore, strict=strict, hear=hear)
+    return _checked(job, plan, ignore, strict=strict, hear=hear)
 
 
 def check_middleware(
@@ -102,7 +101,7 @@ def check_middleware(
     """
     job = Job("middleware", wrap, known_spec(spec), timeout)
     plan = planned("middleware", job.spec, only)
-    return _check(job, plan, ignore, strict=strict, hear=Hear(on_case, on_wait))
+    return _checked(job, plan, ignore, strict=strict, hear=Hear(on_case, on_wait))
 
 
 def known_name(name: str) -> str:
@@ -112,7 +111,7 @@ def known_name(name: str) -> str:
     return name
 
 
-def _check(
+def _checked(
     job: Job,
     plan: Plan,
     ignore: Collection[str],
@@ -140,7 +139,7 @@ def _check(
     )
     if job.role == "application":
         report = _summary(job, plan, results, ignored).concluded(report)
-    if isinstance(host, Command) and host.is_off:
+    if isinstance(host, CommandHost) and host.is_off:
         off = Row("never ran", fact("lifespan-off", server=host.hello["server"]))
         report = replace(report, rows=(*report.rows, off))
     return _with_failures(report, results).without(ignored)
@@ -161,7 +160,7 @@ def _with_failures(report: Report, results: Mapping[str, Result]) -> Report:
 def _host(job: Job) -> process.Host | process.Here:
     """Return what plays cases, and raises NotFound if there is no subject."""
     if isinstance(job.subject, tuple):
-        return Command(job, job.subject)
+        return CommandHost(job, job.subject)
     if isinstance(job.subject, str):
         return process.Host(job)
     return process.Here(job)  # an object cannot be sent to another process
@@ -176,7 +175,7 @@ def _results(
     """
     host.find()
     hear.plan(plan.fact())
-    first = _first(job, plan, host, hear)
+    first = _play_first(job, plan, host, hear)
     results = {plan.first: first}
     at_once, pace = plan.at_once(first.seen)
     apply = []
@@ -200,7 +199,7 @@ def _results(
     return results, pace
 
 
-def _first(job: Job, plan: Plan, host: process.Host | process.Here, hear: Hear) -> Result:
+def _play_first(job: Job, plan: Plan, host: process.Host | process.Here, hear: Hear) -> Result:
     """Play the first case; raise NotFound if it shows that nothing can be checked."""
     first = next(host.play([plan.first], 1, hear.wait))
     if first.seen.blocker:
@@ -229,7 +228,7 @@ def _is_doubtful(job: Job, life: Result, name: str, findings: Collection[Finding
         return False
     if name == SERVING and not stops(life.seen):
         return True
-    if name == AGAIN and any(second_start(life.seen, job.limit)):
+    if name == cases.TWICE and any(second_start(life.seen, job.limit)):
         return True
     return any(finding.fails(strict=True) for finding in findings)
 
@@ -277,7 +276,7 @@ def _summary(
             seen[name] = _without(result.seen, ignored)
     again = None
     if "second-start" not in ignored:
-        again = seen.get(AGAIN)
+        again = seen.get(cases.TWICE)
     return Summary(seen[plan.first], seen.get(SERVING), again, job.limit)
 
 

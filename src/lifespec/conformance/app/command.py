@@ -25,8 +25,8 @@ from lifespec.conformance.app.process import Host
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import (
-    ENDING,
     HOME,
+    KILL_LIMIT,
     import_path,
     kill,
     kill_session,
@@ -38,11 +38,11 @@ from lifespec.watch.hold import KNOWN, NEW
 from lifespec.watch.parent import HIDDEN, put
 
 MARK = "LIFESPEC_HELD"  # the variable that marks what the command starts
-TICK = 0.05  # seconds between two looks at the command
+LOOK_AT_COMMAND_EVERY = 0.05  # seconds between two looks at the command
 BLOCK = 65536  # bytes
 SHORT = 60  # characters of the path of a folder for a socket
 # what travels into the command's processes
-HELD = {"diagnosis": ("guard", "stacks"), "watch": ("hold", "hooks", "seen")}
+HOLD_TRAVELS = {"diagnosis": ("guard", "stacks"), "watch": ("hold", "hooks", "seen")}
 HOST = "lifespec.conformance.app.held"  # which has the application there
 BEGIN = """\
 import sys
@@ -62,7 +62,7 @@ def show(text: str) -> None:
     sys.stderr.flush()
 
 
-class Command(Host):
+class CommandHost(Host):
     """A command that runs until it would serve, and is the host of a check then.
 
     As a context manager it ends all that the command has started.
@@ -107,7 +107,7 @@ class Command(Host):
 
     def _prepare(self) -> None:
         """Write what begins in each Python of the command."""
-        put(self.folder / "lifespec_held", HELD)
+        put(self.folder / "lifespec_held", HOLD_TRAVELS)
         begin = BEGIN.format(folder=str(self.folder), home=HOME, host=HOST)
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
@@ -177,7 +177,7 @@ class Command(Host):
 
     def _accept(self) -> socket.socket | None:
         """Let a process that would serve say what it is; return the socket to it, if one came."""
-        if not select.select([self.listener], [], [], TICK)[0]:
+        if not select.select([self.listener], [], [], LOOK_AT_COMMAND_EVERY)[0]:
             return None
         caller = self.cleanup.enter_context(self.listener.accept()[0])
         with caller.makefile("rb") as file:
@@ -237,7 +237,7 @@ class Command(Host):
 
     def _ended(self) -> Fact:
         """Return how the command ended before it would have served."""
-        self.reader.join(ENDING)
+        self.reader.join(KILL_LIMIT)
         status = self.process.returncode
         what = fact("ended-at-once", name=self.words[0], status=status)
         return self._with_last_words(what)
@@ -265,8 +265,8 @@ class Command(Host):
         """End all that the command has started."""
         self.is_shown = False
         kill_session(self.process.pid)
-        until(lambda: not kill(marked(MARK, self.folder)), ENDING)
+        until(lambda: not kill(marked(MARK, self.folder)), KILL_LIMIT)
         self.process.wait()
         self.listener.close()
-        self.reader.join(ENDING)
+        self.reader.join(KILL_LIMIT)
         os.close(self.output)

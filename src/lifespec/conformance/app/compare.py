@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from lifespec.conformance.app.observation import Observation
-from lifespec.conformance.app.outcome import ANSWERS, ending
+from lifespec.conformance.app.outcome import COMPLETE_OR_FAILED, ending
 from lifespec.conformance.app.request import TYPES
 from lifespec.conformance.cases import Case, Expectation
-from lifespec.conformance.finding import Outcome
+from lifespec.conformance.finding import Assessment
 from lifespec.conformance.judge import Judge, breaks, holds, leaves_open, skip
-from lifespec.conformance.log import Line, Log
+from lifespec.conformance.log import Log, LogLine
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
@@ -37,11 +37,11 @@ class OfMiddleware(Judge):
                 self.inner.append(line)
         self.calls = self.inner.of("called")
 
-    def at(self, kind: str) -> Line:
+    def at(self, kind: str) -> LogLine:
         """Return the line of the server of a kind in the lifespan; an empty one without one."""
         for line in self.seen.of(kind):
             return line
-        return Line(0.0, "")
+        return LogLine(0.0, "")
 
     def finished(self) -> None:
         """Raise NotJudged if the application did not come to the end of its script."""
@@ -52,22 +52,22 @@ class OfMiddleware(Judge):
         """Return the events of a phase that the application received."""
         return _of_phase(phase, [line.event for line in self.inner.of("received")])
 
-    def outcome(self, wanted: Expectation) -> Outcome:
+    def outcome(self, wanted: Expectation) -> Assessment:
         """Return what became of an expectation, unless another rule explains it."""
         if not self.calls and wanted.phrase != "raises":
             if wanted.rule == "startup-sent":
                 return breaks("scope-not-passed", instead=self.instead())
-            return Outcome("skip", Fact("scope-unreached"))
+            return Assessment("skip", Fact("scope-unreached"))
         if wanted.rule.startswith("shutdown"):
             if self.seen.startup.how != "complete":
-                return Outcome("skip", Fact("shutdown-not-sent"))
+                return Assessment("skip", Fact("shutdown-not-sent"))
             if _types(self.received("startup")) != ["lifespan.startup"]:
-                return Outcome("skip", Fact("startup-not-as-sent"))
+                return Assessment("skip", Fact("startup-not-as-sent"))
         return super().outcome(wanted)
 
     def instead(self) -> Fact:
         """Return what middleware did with a lifespan scope that it did not pass on."""
-        if self.seen.startup.how in ANSWERS:
+        if self.seen.startup.how in COMPLETE_OR_FAILED:
             return fact("answers-itself")
         if self.seen.ended:
             return ending(self.seen)
@@ -75,7 +75,7 @@ class OfMiddleware(Judge):
 
     # ---- phrases --------------------------------------------------------------------------------
 
-    def same_scope(self) -> Outcome:
+    def same_scope(self) -> Assessment:
         """Compare the keys of the scope: one rule has its versions, another one all others."""
         of_versions = self.wanted.rule == "scope-versions"
         wanted = {}
@@ -90,18 +90,18 @@ class OfMiddleware(Judge):
             return breaks("scope-keys-lost", keys=lost)
         return leaves_open("scope-keys-lost", keys=lost)
 
-    def same_state(self) -> Outcome:
+    def same_state(self) -> Assessment:
         state = self.calls[-1].state_id
         if state == self.scope.state_id:
             return holds("same-state")
         if not state:
             return breaks("app-has-no-state")
         for line in self.inner.of("writes"):
-            if not _has(self.over, line):
+            if not _has_values_of(self.over, line):
                 return breaks("state-lost")
         return leaves_open("other-state")
 
-    def same_request(self) -> Outcome:
+    def same_request(self) -> Assessment:
         """Compare the state of each request with the values of the lifespan's state."""
         if not self.requests:
             if self.seen.reply:
@@ -110,22 +110,22 @@ class OfMiddleware(Judge):
         for request in self.requests:
             if not request.state_id:
                 return breaks("app-request-without-state")
-            if not _has(request, self.over):
+            if not _has_values_of(request, self.over):
                 return breaks("request-state-differs")
         return holds("request-has-state")
 
-    def same_events(self) -> Outcome:
+    def same_events(self) -> Assessment:
         phase = self.wanted.rule.partition("-")[0]
         offered = [action.event for action in self.case.server if action.verb == "offer"]
         offered = _of_phase(phase, offered)
         received = self.received(phase)
         types = _types(received)
         if types != _types(offered):
-            return breaks("app-received", events=_listed(types))
+            return breaks("app-received", events=_or_nothing(types))
         lost = _lost(offered[0], received[0])
         if lost:
             return leaves_open("keys-lost-to-app", event=types[0], keys=lost)
-        return holds("app-received", events=_listed(types))
+        return holds("app-received", events=_or_nothing(types))
 
     def answers(self) -> tuple[list[Any], list[Any]]:
         """Return what the application sent in a phase, and what the server received."""
@@ -134,40 +134,40 @@ class OfMiddleware(Judge):
             phase, answer = "shutdown", self.seen.shutdown
         sent = [line.event for line in self.inner.of("sends")]
         received = []
-        if answer.how in ANSWERS and answer.when != "serving":  # else its time was over
+        if answer.how in COMPLETE_OR_FAILED and answer.when != "serving":  # else its time was over
             received = [line.event for line in self.seen.of("sent", "refused")]
         return _of_phase(phase, sent), _of_phase(phase, received)
 
-    def answered_once(self) -> Outcome:
+    def answered_once(self) -> Assessment:
         """Hold if the middleware sends no answer of its own after the application's."""
         sent, received = map(_types, self.answers())
         if not sent or received[: len(sent)] != sent:
             skip("script-unfinished")
         if len(received) > len(sent):
-            return breaks("answers-differ", sent=_listed(sent), received=_listed(received))
-        return holds("server-received", events=_listed(received))
+            return breaks("answers-differ", sent=_or_nothing(sent), received=_or_nothing(received))
+        return holds("server-received", events=_or_nothing(received))
 
-    def same_answers(self) -> Outcome:
+    def same_answers(self) -> Assessment:
         answers, arrived = self.answers()
         sent, received = _types(answers), _types(arrived)
         if not sent and not received:
             skip("script-unfinished")
         if not sent or received[: len(sent)] != sent:  # what follows: see `answered_once`
-            return breaks("answers-differ", sent=_listed(sent), received=_listed(received))
+            return breaks("answers-differ", sent=_or_nothing(sent), received=_or_nothing(received))
         if answers[0].get("message") and not arrived[0].get("message"):
             return breaks("message-lost", event=sent[0])
         lost = _lost(answers[0], arrived[0])
         if lost:
             return leaves_open("keys-lost-to-server", event=sent[0], keys=lost)
-        return holds("server-received", events=_listed(received))
+        return holds("server-received", events=_or_nothing(received))
 
-    def same_refusal(self) -> Outcome:
+    def same_refusal(self) -> Assessment:
         self.finished()
         for line in self.inner.of("refused"):
             return holds("refusal-seen", error=line.why)
         return breaks("refusal-lost")
 
-    def same_end(self) -> Outcome:
+    def same_end(self) -> Assessment:
         self.finished()
         held = self.seen.ended == "returned"
         did = Fact("app-returned")
@@ -180,12 +180,12 @@ class OfMiddleware(Judge):
             return holds("same-end", did=did)
         return breaks("other-end", did=did, end=ending(self.seen))
 
-    def raises(self) -> Outcome:
+    def raises(self) -> Assessment:
         """Hold if an unknown scope is refused, by the application or by the middleware."""
         held = self.seen.ended == "raised" and not self.seen.sent
-        return Outcome("held" if held else "broken", ending(self.seen))
+        return Assessment("held" if held else "broken", ending(self.seen))
 
-    def no_change(self) -> Outcome:
+    def no_change(self) -> Assessment:
         """Compare the server's own scope before and after, without the values of the state."""
         if self.over.event is None:
             skip("script-unfinished")
@@ -202,7 +202,7 @@ class OfMiddleware(Judge):
         return holds("scope-unchanged")
 
 
-def _has(line: Line, other: Line) -> bool:
+def _has_values_of(line: LogLine, other: LogLine) -> bool:
     """Tell whether a line has the very values of another one's state."""
     for key, identity in other.ids.items():
         if line.ids.get(key) != identity:
@@ -213,18 +213,18 @@ def _has(line: Line, other: Line) -> bool:
 def _of_phase(phase: str, events: Iterable[Any]) -> list[Any]:
     """Leave out the events of the other phase."""
     other = "shutdown" if phase == "startup" else "startup"
-    return [event for event in events if f"lifespan.{other}" not in _type(event)]
+    return [event for event in events if f"lifespan.{other}" not in _type_of(event)]
 
 
-def _type(event: Any) -> str:
+def _type_of(event: Any) -> str:
     return str(event.get("type") if isinstance(event, dict) else event)
 
 
 def _types(events: Sequence[Any]) -> list[str]:
-    return [*map(_type, events)]
+    return [*map(_type_of, events)]
 
 
-def _listed(types: Sequence[str]) -> tuple[str, ...] | Fact:
+def _or_nothing(types: Sequence[str]) -> tuple[str, ...] | Fact:
     return tuple(types) or Fact("nothing")
 
 

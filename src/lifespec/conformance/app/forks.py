@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lifespec.conformance.processes import until
 
-ENDING = 1.0  # seconds that a thread has to end that was told to
+THREADS_END_LIMIT = 1.0  # seconds that a thread has to end that was told to
 
 
 def open_files() -> set[str]:
@@ -23,7 +23,7 @@ def cannot_fork(before: set[str]) -> bool:
     if sys.platform == "darwin" or threading.active_count() > 1:
         return True
     # faulthandler's thread was told to end; threads of C are in no list of Python's
-    is_alone = until(lambda: _count_threads() <= 1, ENDING)
+    is_alone = until(lambda: _count_threads() <= 1, THREADS_END_LIMIT)
     return not is_alone or len(open_files()) > len(before)
 
 

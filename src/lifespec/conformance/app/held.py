@@ -1,6 +1,6 @@
 """The host of a check that a command has become: the process in which a server would have served.
 
-It plays cases as `process.main` does, with the application that the server was given.
+It plays cases as `process.be_host` does, with the application that the server was given.
 """
 
 import multiprocessing
@@ -45,8 +45,8 @@ def main(number: int, app: Any, target: str) -> None:
     job = connection.recv()._replace(subject=app)
     # a process that is a daemon to multiprocessing may have no children
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]  # noqa: SLF001
-    name = target or _named(app)
-    author.own_package(name.partition(":")[0] or caller(sys._getframe()))  # noqa: SLF001
+    name = target or _name_of(app)
+    author.own_package(name.partition(":")[0] or serving_module(sys._getframe()))  # noqa: SLF001
     cases.load()  # the processes that are forked have them
     why = None
     try:
@@ -55,12 +55,12 @@ def main(number: int, app: Any, target: str) -> None:
         why = error.fact
     here = threading.current_thread()
     others = tuple(thread.name for thread in threading.enumerate() if thread is not here)
-    connection.send(Held(name or described(app), why, others))
+    connection.send(Held(name or description(app), why, others))
     if why is None:
         process.play_on(job, connection, "fork")
 
 
-def _named(app: Any) -> str:
+def _name_of(app: Any) -> str:
     """Return the name of the application in a module that has it, "" if none has.
 
     A script is named by another module if one has it, too: `__main__` cannot be imported.
@@ -74,7 +74,7 @@ def _named(app: Any) -> str:
     return ""
 
 
-def caller(frame: FrameType | None) -> str:
+def serving_module(frame: FrameType | None) -> str:
     """Return the module that let a server serve: the innermost that is no server's, nor Python's.
 
     "" if there is none.  Its package has built the application.
@@ -95,7 +95,7 @@ def _is_python(file: str, library: str) -> bool:
     return file.startswith("<") or (file.startswith(library) and "-packages" not in file)
 
 
-def described(app: Any) -> str:
+def description(app: Any) -> str:
     """Return the class of an application, with its title if it has one; or a function's name."""
     name = getattr(app, "__qualname__", None)
     if isinstance(name, str):

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from lifespec.conformance.app.observation import Observation
-from lifespec.conformance.app.outcome import ANSWERS, ENDED, answers, ending, run
+from lifespec.conformance.app.outcome import COMPLETE_OR_FAILED, ENDED, answers, ending, how_it_went
 from lifespec.conformance.app.target import Job
-from lifespec.conformance.finding import How, Outcome
+from lifespec.conformance.finding import Assessment, How
 from lifespec.conformance.judge import Judge, breaks, skip
 from lifespec.conformance.rules import rules
 
@@ -36,27 +36,27 @@ class OfApplication(Judge):
         self.seen = seen
         self.first = first
 
-    def run(self, how: How) -> Outcome:
+    def run(self, how: How) -> Assessment:
         """Return an outcome with how the lifespan went."""
-        return Outcome(how, run(self.seen, self.limit))
+        return Assessment(how, how_it_went(self.seen, self.limit))
 
-    def held(self, held: object) -> Outcome:
+    def held(self, held: object) -> Assessment:
         """Return an outcome that holds or not, with how the lifespan went."""
         return self.run("held" if held else "broken")
 
-    def kept(self) -> Outcome:
+    def kept(self) -> Assessment:
         """Judge by the messages that broke the rule, and by the keys of the state at the end."""
         seen, rule = self.seen, self.wanted.rule
         broken = [message for message in seen.broken if message.rule == rule]
         for message in broken:
             if not message.open:
-                return Outcome("broken", message.observed)
+                return Assessment("broken", message.observed)
         if broken:
             is_must = "must" in rules()[rule].level(self.spec)
-            return Outcome("unspecified" if is_must else "broken", broken[0].observed)
+            return Assessment("unspecified" if is_must else "broken", broken[0].observed)
         if rule == "state-keys-text":
             for key in seen.known("key-at-end"):
-                return Outcome("broken", key)
+                return Assessment("broken", key)
         self.had_occasion(rule)
         return self.run("held")
 
@@ -64,7 +64,7 @@ class OfApplication(Judge):
         """Raise NotJudged if the application did nothing that could have broken a rule."""
         seen = self.seen
         if rule == "shutdown-answered-once":
-            if seen.shutdown.how not in ANSWERS or seen.shutdown.when != "shutdown":
+            if seen.shutdown.how not in COMPLETE_OR_FAILED or seen.shutdown.when != "shutdown":
                 skip("shutdown-unanswered")
         elif rule == "message-is-text":
             if "failed" not in (seen.startup.how, seen.shutdown.how):
@@ -75,7 +75,7 @@ class OfApplication(Judge):
         elif not seen.sent:
             skip("sent-nothing")
 
-    def answered(self) -> Outcome:
+    def answered(self) -> Assessment:
         seen = self.seen
         phase = self.wanted.rule.partition("-")[0]
         answer = seen.startup if phase == "startup" else seen.shutdown
@@ -87,15 +87,15 @@ class OfApplication(Judge):
             skip("had-refused", why=seen.refused)
         return self.run(ANSWERED.get(answer.when, {}).get(answer.how, "skip"))
 
-    def answers_too(self) -> Outcome:
-        if self.first.startup.how not in ANSWERS:
+    def answers_too(self) -> Assessment:
+        if self.first.startup.how not in COMPLETE_OR_FAILED:
             skip("does-not-start")
-        return self.held(self.seen.startup.how in ANSWERS)
+        return self.held(self.seen.startup.how in COMPLETE_OR_FAILED)
 
-    def as_usual(self) -> Outcome:
+    def as_usual(self) -> Assessment:
         return self.held(answers(self.seen) == answers(self.first))
 
-    def raises(self) -> Outcome:  # noqa: PLR0911  one for each reaction
+    def raises(self) -> Assessment:  # noqa: PLR0911  one for each reaction
         seen = self.seen
         of_events = self.wanted.rule == "receive-refuses-unknown"
         match seen.reaction:
@@ -104,7 +104,7 @@ class OfApplication(Judge):
             case "raised":
                 if of_events and not seen.received:  # before the event that it should refuse
                     return self.run("skip")
-                return Outcome("held", ending(seen))
+                return Assessment("held", ending(seen))
             case "sent":
                 return breaks("it-sent", event=seen.sent[-1])
             case "silent":
@@ -112,17 +112,17 @@ class OfApplication(Judge):
             case "received":
                 return breaks("it-called-receive")
             case _:  # it has returned, or its process has ended
-                return Outcome("broken", ending(seen))
+                return Assessment("broken", ending(seen))
 
-    def ends(self) -> Outcome:
-        return Outcome("held" if self.seen.ended_when_cancelled else "broken", ending(self.seen))
+    def ends(self) -> Assessment:
+        return Assessment("held" if self.seen.ended_when_cancelled else "broken", ending(self.seen))
 
-    def no_exit(self) -> Outcome:
+    def no_exit(self) -> Assessment:
         return self.held(self.seen.startup.how != "exited")
 
-    def no_raise(self) -> Outcome:
+    def no_raise(self) -> Assessment:
         """Warn in every specification: none of them forbids to raise there."""
         seen = self.seen
         if seen.startup.how == "raised" and seen.received and not seen.refused:
             return self.run("missed")
-        return self.run("held" if seen.startup.how in ANSWERS else "skip")
+        return self.run("held" if seen.startup.how in COMPLETE_OR_FAILED else "skip")

@@ -4,22 +4,20 @@ Both sides write into one log, which `compare` judges.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lifespec.conformance import probe
 from lifespec.conformance.app.loops import Loop
 from lifespec.conformance.app.observation import Watch, plain
-from lifespec.conformance.app.play import Call
-from lifespec.conformance.app.play import play as play_case
+from lifespec.conformance.app.play import Application, PlayedCall, play
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import Case, steps
-from lifespec.conformance.log import Line, Log
+from lifespec.conformance.log import Log, LogLine
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import fact
 from lifespec.words import short_repr
 
-Application = Callable[[Any, Any, Any], Awaitable[Any]]
 Middleware = Callable[[Application], Application]
 
 
@@ -54,7 +52,7 @@ class Probe(probe.Probe):
     def write(self, kind: str, **parts: Any) -> None:
         """Write a line."""
         parts = {"side": "application", **parts}
-        self.log.append(Line(time.monotonic(), kind, **parts))
+        self.log.append(LogLine(time.monotonic(), kind, **parts))
 
     def failure(self, text: str) -> Exception:
         """Return the exception of the script, the same one in each call."""
@@ -86,9 +84,9 @@ _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
 }
 
 
-def play(
+def play_middleware(
     middleware: Middleware, case: Case, spec: str, limit: float, loop: type[Loop], watch: Watch
-) -> Call:
+) -> PlayedCall:
     """Play a case to the middleware, and return the call."""
     inner = Probe(case)
     try:
@@ -97,7 +95,7 @@ def play(
         raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
         raise NotFound(fact("middleware-returned", value=short_repr(app)))
-    call = play_case(app, case, spec, limit, loop, watch, inner.log)
+    call = play(app, case, spec, limit, loop, watch, inner.log)
     for raised in call.seen.errors:  # it wanted something else than an application
         for cause in raised.chain:
             if f"'{Probe.__name__}' object" in cause.text:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from lifespec.conformance.log import SHUTDOWN, Line, Log, entries
+from lifespec.conformance.log import SHUTDOWN, Log, LogLine, entries
 from lifespec.diagnosis.course import Course
 from lifespec.diagnosis.fact import Error, Fact, Place
 from lifespec.diagnosis.logged import Logged
@@ -14,7 +14,7 @@ from lifespec.testing.trace import Entry
 
 DATA = (str, bytes, bool, int, float, type(None))
 DEEPEST = 50  # containers in one another
-LONG = 1.0  # seconds from which on a report says how long an answer took
+LONG_ANSWER = 1.0  # seconds from which on a report says how long an answer took
 MOMENTS = {  # what begins with a line of a kind and a type
     ("sent", "lifespan.startup.complete"): "serving",
     ("replied", ""): "serving",
@@ -107,7 +107,7 @@ class Observation:
         """The exceptions that were seen, that which a framework had caught first."""
         return [error for error in (self.caught, self.error) if error]
 
-    def of(self, *kinds: str) -> list[Line]:
+    def of(self, *kinds: str) -> list[LogLine]:
         """Return the lines of these kinds about the lifespan, at the side of the server."""
         return self.log.of(*kinds, side="server", caller=(0, 0))
 

@@ -1,11 +1,11 @@
 """How an application went in one case, as facts: how it started, how it stopped, how it ended."""
 
 from lifespec.conformance.app.answers import REFUSED
-from lifespec.conformance.app.observation import LONG, NO_ANSWER, Answer, Observation
+from lifespec.conformance.app.observation import LONG_ANSWER, NO_ANSWER, Answer, Observation
 from lifespec.diagnosis.course import FAILED
 from lifespec.diagnosis.fact import Fact, fact
 
-ANSWERS = ("complete", "failed")
+COMPLETE_OR_FAILED = ("complete", "failed")
 RETURNED_EARLY = Answer("returned", "serving", "returned-early")
 ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
@@ -39,7 +39,7 @@ def stays(seen: Observation) -> bool:
     return seen.process_stays and bool(seen.known("thread-", "process-"))
 
 
-def run(seen: Observation, limit: float) -> Fact:
+def how_it_went(seen: Observation, limit: float) -> Fact:
     """Return how a lifespan went."""
     start = answer(seen, "startup", limit)
     if seen.startup.how != "complete":
@@ -73,7 +73,7 @@ def _yes(seen: Observation, phase: str) -> Fact:
     if phase in seen.spent:
         return seen.spent[phase]
     begin, end = seen.span(phase)
-    if end - begin < LONG:
+    if end - begin < LONG_ANSWER:
         return Fact("yes")
     return fact("yes-in", seconds=f"{end - begin:.1f}")
 

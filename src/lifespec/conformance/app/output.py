@@ -7,10 +7,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-LINES = 10
-LONGEST = 200  # characters of a line
-MOST = 10_000_000  # bytes that may be written before they are thrown away
-END = 64_000  # bytes in which the last lines are looked for
+LAST_LINES = 10  # that a report shows
+LONGEST_LINE = 200  # characters of a line
+MOST_WRITTEN_OUT = 10_000_000  # bytes that may be written before they are thrown away
+LAST_BYTES = 64_000  # bytes in which the last lines are looked for
 
 
 class Output:
@@ -23,16 +23,16 @@ class Output:
 
     def limit(self) -> None:
         """Throw away what was written if it is very much: a loop that prints fills no disk."""
-        if os.fstat(self.file.fileno()).st_size > MOST:
+        if os.fstat(self.file.fileno()).st_size > MOST_WRITTEN_OUT:
             os.truncate(self.name, 0)
 
     def last_lines(self) -> tuple[str, ...]:
         """Return the last lines that are not empty."""
         size = os.fstat(self.file.fileno()).st_size
-        self.file.seek(max(size - END, 0))
+        self.file.seek(max(size - LAST_BYTES, 0))
         text = self.file.read().decode("utf-8", "replace")
-        lines = [line.rstrip()[:LONGEST] for line in text.splitlines()]
-        return tuple(filter(None, lines))[-LINES:]
+        lines = [line.rstrip()[:LONGEST_LINE] for line in text.splitlines()]
+        return tuple(filter(None, lines))[-LAST_LINES:]
 
     def close(self) -> None:
         """Remove the file."""

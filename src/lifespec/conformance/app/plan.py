@@ -12,9 +12,9 @@ from lifespec.conformance.processes import free_memory
 from lifespec.diagnosis.fact import Fact, fact
 
 SERVING = cases.COURSE[1]
-LITTLE = 0.5  # seconds of the processor: a first case that took fewer mostly waited
-AT_ONCE = os.cpu_count() or 1  # cases at a time, and
-MOST = 8  # cases at a time if the first one mostly waited
+MOSTLY_WAITED = 0.5  # seconds of the processor: a first case that took fewer mostly waited
+PROCESSORS = os.cpu_count() or 1  # cases at a time, and
+MOST_AT_ONCE = 8  # cases at a time if the first one mostly waited
 
 
 class Plan(NamedTuple):
@@ -61,7 +61,7 @@ class Plan(NamedTuple):
             return Fact("plan-once")
         if self.limit == 1:
             return fact("plan-one-by-one", count=count, starts=starts)
-        return fact("plan", count=count, starts=starts, at_once=self.limit or MOST)
+        return fact("plan", count=count, starts=starts, at_once=self.limit or MOST_AT_ONCE)
 
     def at_once(self, seen: Observation) -> tuple[int, Fact]:
         """Return how many cases may be played side by side by what the first one took, and why.
@@ -71,10 +71,10 @@ class Plan(NamedTuple):
         """
         if self.limit:
             return self.limit, fact("pace-asked", count=self.limit)
-        count = MOST if seen.cost < LITTLE else AT_ONCE
+        count = MOST_AT_ONCE if seen.cost < MOSTLY_WAITED else PROCESSORS
         free = free_memory()
         if seen.memory and free:
-            count = min(count, max(AT_ONCE, seen.total // 2 // seen.memory))
+            count = min(count, max(PROCESSORS, seen.total // 2 // seen.memory))
             count = max(1, min(count, free // 2 // seen.memory))
         pace = fact(
             "pace",

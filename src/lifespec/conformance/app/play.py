@@ -14,13 +14,12 @@ from typing import Any
 from lifespec import validate
 from lifespec.conformance.app.answers import REFUSED, Answers, NoApplication, SendRefused
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
-from lifespec.conformance.app.observation import LONG, Observation, Watch, parts_of, plain
+from lifespec.conformance.app.observation import LONG_ANSWER, Observation, Watch, parts_of, plain
 from lifespec.conformance.app.reached import Reached
-from lifespec.conformance.app.request import Request
-from lifespec.conformance.app.request import scope_of as scope_of_request
+from lifespec.conformance.app.request import PlayedRequest, request_scope
 from lifespec.conformance.app.routes import paths
 from lifespec.conformance.cases import Action, Case, scope_of
-from lifespec.conformance.log import SHUTDOWN, Line, Log
+from lifespec.conformance.log import SHUTDOWN, Log, LogLine
 from lifespec.conformance.probe import state_of
 from lifespec.diagnosis import busy, leftovers, waits
 from lifespec.diagnosis.author import innermost, place_of
@@ -46,7 +45,7 @@ def play(
     loop: type[Loop] = Asyncio,
     watch: Watch = Watch(),  # noqa: B008  it is immutable
     log: Log | None = None,
-) -> "Call":
+) -> "PlayedCall":
     """Play a case, a loop after another; return the last call.
 
     `limit` is how many seconds an answer may take.  `log` is one that another side writes, too.
@@ -57,20 +56,20 @@ def play(
             scripts.append([])
         else:
             scripts[-1].append(action)
-    call = Call(app, loop(), spec, limit, watch, log)
+    call = PlayedCall(app, loop(), spec, limit, watch, log)
     call.run(scripts[0])
     for script in scripts[1:]:
         if call.seen.awaited:  # it still waits, and another loop would tell of something else
             break
         call.loop.sweep()
         before = call.seen
-        call = Call(app, loop(), spec, limit, watch)
+        call = PlayedCall(app, loop(), spec, limit, watch)
         call.seen.before = before
         call.run(script)
     return call
 
 
-class Call(Answers):
+class PlayedCall(Answers):
     """A call of the application: what it receives, sends, returns and raises.
 
     Once the call was cancelled, or the time for an answer is over, no answer counts.
@@ -172,7 +171,7 @@ class Call(Answers):
         for phase in ("startup", "shutdown"):
             begin, end = seen.span(phase)
             at, blocks = busy.most(self.spending.spent, begin, end)
-            if at and end - begin >= LONG:
+            if at and end - begin >= LONG_ANSWER:
                 kind = "yes-in-blocked" if blocks else "yes-in-waits"
                 seen.spent[phase] = fact(kind, seconds=f"{end - begin:.1f}", place=at.fact())
         if not seen.awaited:  # else it is told with what it waits for
@@ -296,7 +295,7 @@ class Call(Answers):
         self.requests += 1
         done = self.loop.event()
         note = partial(self.note, call=self.requests)
-        request = Request(scope_of_request(self.spec, self.live), self.loop.sleep, note)
+        request = PlayedRequest(request_scope(self.spec, self.live), self.loop.sleep, note)
         note("called", request.scope["type"])
         self.loop.start(lambda: request.make(self.app, done))
         await self.loop.wait(done, self._patience())
@@ -437,7 +436,7 @@ class Call(Answers):
 
     def note(self, kind: str, type_: str = "", text: str = "", **more: Any) -> None:
         """Write down what happened, and publish it."""
-        self.seen.log.append(Line(time.monotonic(), kind, type_, text, **more))
+        self.seen.log.append(LogLine(time.monotonic(), kind, type_, text, **more))
         self.watch.publish(self.seen)
 
     def _change(self) -> None:

@@ -28,19 +28,24 @@ from lifespec.conformance.app.forks import cannot_fork, open_files
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.observation import Observation, Watch
 from lifespec.conformance.app.output import Output, redirect
-from lifespec.conformance.app.play import Call, play
+from lifespec.conformance.app.play import PlayedCall, play
 from lifespec.conformance.app.target import Job, NotFound
 from lifespec.conformance.cases import Case
-from lifespec.conformance.processes import interpreter, kill_session, own_memory, signal_name
+from lifespec.conformance.processes import (
+    TELL_EVERY,
+    interpreter,
+    kill_session,
+    own_memory,
+    signal_name,
+)
 from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened, registered
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
-ENDING = 1.0  # seconds that a process has to end once all is seen
+PROCESS_END_LIMIT = 1.0  # seconds that a process has to end once all is seen
 STAYS = 4.0  # the same if its application has left something: then it may be said that it stays
-POLL = 0.05
-TICK = 1.0
+LOOK_AT_PIPES = 0.05  # seconds after which the processes are looked at, too
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
 
 
@@ -100,7 +105,7 @@ class Host:
     def __exit__(self, *_: object) -> None:
         self.connection.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(ENDING)
+            self.process.wait(PROCESS_END_LIMIT)
         kill_session(self.process.pid)
         self.process.wait()
         self.stack.close()
@@ -117,7 +122,7 @@ class Host:
             return found
         stack = self.stack.read()
         if not stack:
-            return fact("import-ended", how=_status(self.process.wait(ENDING)))
+            return fact("import-ended", how=_status(self.process.wait(PROCESS_END_LIMIT)))
         place = author.place(author.dumped(stack))
         return fact("import-hangs", limit=self.job.limit).at(place)
 
@@ -156,7 +161,7 @@ class Host:
         began = time.monotonic()
         waiting = [*names]
         while waiting:
-            if self.connection.poll(TICK):
+            if self.connection.poll(TELL_EVERY):
                 result = self._received()
                 waiting.remove(result.case)
                 yield result
@@ -164,7 +169,7 @@ class Host:
                 on_wait(waiting[0], time.monotonic() - began)
 
 
-def main(number: int) -> None:
+def be_host(number: int) -> None:
     """Be the host: find the target, and play cases until the connection is closed."""
     connection = Connection(number)
     os.set_inheritable(number, False)  # noqa: FBT003
@@ -174,7 +179,7 @@ def main(number: int) -> None:
     why = None
     before = open_files()
     cases.load()  # the processes that are forked have them
-    with _watched(stack) as arm:
+    with _dumping_stacks(stack) as arm:
         arm(job.limit)
         try:
             registered.remember(job.find)
@@ -211,7 +216,7 @@ def play_all(
             pipes: list[Any] = [process.pipe for process in running]
             if parent:
                 pipes.append(parent)
-            if parent in wait(pipes, POLL):  # it sends nothing meanwhile: it has gone
+            if parent in wait(pipes, LOOK_AT_PIPES):  # it sends nothing meanwhile: it has gone
                 raise EOFError
             for process in [*running]:
                 if process.is_over():
@@ -321,7 +326,7 @@ def _stack_file() -> Any:
 
 
 @contextlib.contextmanager
-def _watched(stack: str) -> Iterator[Callable[[float], None]]:
+def _dumping_stacks(stack: str) -> Iterator[Callable[[float], None]]:
     """Yield what gives this process so many seconds; then faulthandler writes down its stack."""
     with Path(stack).open("w", encoding="utf-8") as file:
         yield lambda seconds: faulthandler.dump_traceback_later(
@@ -348,13 +353,13 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
         published.append(seen)
         del published[0]
         # a handler of a signal may end the process while it sends, in this very thread
-        if not sending.acquire(timeout=ENDING):  # pragma: no cover  only at that moment
+        if not sending.acquire(timeout=PROCESS_END_LIMIT):  # pragma: no cover  only at that moment
             return
         with contextlib.suppress(OSError):  # the pipe is closed, perhaps by the application
             pipe.send(seen)
         sending.release()
 
-    with _watched(stack) as arm, guard.keeping():
+    with _dumping_stacks(stack) as arm, guard.keeping():
         arm(job.limit)
         try:
             publish(_play(job, case, Watch(publish, arm)))
@@ -383,7 +388,7 @@ def _play(job: Job, case: Case, watch: Watch) -> Observation:
     watch.arm(job.limit)  # without the import
     with logging_errors() as logged, noting_warnings(logged), leftovers.noting_starts():
         if looks:
-            passing = cut_off.Passing(Call.called.__code__)
+            passing = cut_off.Passing(PlayedCall.called.__code__)
 
             def stops() -> None:
                 with guard.keeping():
@@ -432,18 +437,18 @@ def _of_author(subject: object) -> Iterator[object]:
         yield from [*vars(module).values()]
 
 
-def _call(subject: Any, job: Job, case: Case, watch: Watch) -> Call:
+def _call(subject: Any, job: Job, case: Case, watch: Watch) -> PlayedCall:
     """Play a case on asyncio, and anew on trio if the subject needs that."""
     play_case: Any = play
     if job.role == "middleware":
         from lifespec.conformance.app import middleware  # noqa: PLC0415
 
-        play_case = middleware.play
-    call: Call = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
+        play_case = middleware.play_middleware
+    call: PlayedCall = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
     if any(map(needs_trio, call.seen.errors)):
         call.loop.sweep()
         if find_spec("trio"):
-            on_trio: Call = play_case(subject, case, job.spec, job.limit, Trio, watch)
+            on_trio: PlayedCall = play_case(subject, case, job.spec, job.limit, Trio, watch)
             return on_trio
         call.seen.blocker = Fact("needs-trio-installed")
     return call

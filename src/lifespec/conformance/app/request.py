@@ -8,10 +8,10 @@ from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, fact
 
 TYPES = ("http", "message")  # of the scopes of requests
-PAUSE = 0.1  # seconds after which the client has gone
+CLIENT_GONE_AFTER = 0.1  # seconds after which the client has gone
 
 
-def scope_of(spec: str, state: dict[Any, Any] | None) -> dict[str, Any]:
+def request_scope(spec: str, state: dict[Any, Any] | None) -> dict[str, Any]:
     """Return the scope of a request, with its copy of the state."""
     scope = _message(spec) if spec.startswith("amgi") else _http(spec)
     return scope if state is None else scope | {"state": state.copy()}
@@ -39,7 +39,7 @@ def _message(spec: str) -> dict[str, Any]:
     return {"type": "message", **versions, "address": "lifespec", "headers": []}
 
 
-class Request:
+class PlayedRequest:
     """One request; `note` writes a line, and `reply` is what came of it so far."""
 
     reply = Fact("replied-not")
@@ -72,7 +72,7 @@ class Request:
         """Return the request, and then that the client has gone."""
         if self.events:
             return self.events.pop()
-        await self.sleep(PAUSE)
+        await self.sleep(CLIENT_GONE_AFTER)
         return {"type": f"{self.scope['type']}.disconnect"}
 
     async def send(self, event: Any) -> None:

@@ -39,7 +39,7 @@ NOTES = (  # kinds of facts that its author may want to know, in this order
     "skipped",
 )
 OF_FRAMEWORKS = ("raised-on-scope", "returned-on-scope", "returned-early")  # and not of authors
-MOST = 3  # lines of a stack, lifespans that never ran
+MOST_SHOWN = 3  # lines of a stack, lifespans that never ran
 FAILS, TOO_MANY = 400, 429  # statuses of HTTP: from here on a request fails; no fault of a start
 
 
@@ -192,7 +192,7 @@ class Summary:
 
     def _left_open(self) -> Iterator[Fact]:
         yield from self.last.known("unclosed")
-        yield from self._both(*NOT_CLEANED)[:MOST]
+        yield from self._both(*NOT_CLEANED)[:MOST_SHOWN]
 
     def _never_ran(self) -> list[Fact]:
         """Return what never ran, in no case; none if it had no time to run."""
@@ -211,9 +211,9 @@ class Summary:
 
     def _told_of(self, never_ran: Sequence[Fact]) -> Iterator[Fact]:
         """Yield what never ran, and the author's line that has perhaps taken its place."""
-        yield from never_ran[:MOST]
-        if len(never_ran) > MOST:
-            yield fact("and-more", count=len(never_ran) - MOST)
+        yield from never_ran[:MOST_SHOWN]
+        if len(never_ran) > MOST_SHOWN:
+            yield fact("and-more", count=len(never_ran) - MOST_SHOWN)
         if self.seen.answerer and never_ran and self.seen.startup.how == "complete":
             yield fact("answered-by", place=self.seen.answerer)
 
@@ -350,7 +350,7 @@ def _sent_text(seen: Observation) -> Iterator[Fact]:
 def _stack(seen: Observation) -> Iterator[Fact]:
     """Yield the author's own lines at which it was when its time was over, the outermost first."""
     if seen.awaited:
-        for place in seen.stack[-MOST:]:
+        for place in seen.stack[-MOST_SHOWN:]:
             yield fact("source", **place._asdict())
 
 

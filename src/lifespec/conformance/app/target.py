@@ -19,7 +19,7 @@ from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.words import Told, short_repr
 
-MOST = 5  # names of what a module has
+MOST_OTHERS = 5  # names of what a module has
 _MISSING = object()
 
 
@@ -58,7 +58,7 @@ class Job(NamedTuple):
         """Return the subject; raise NotFound where it cannot be had."""
         subject = self.subject
         if isinstance(subject, str):
-            subject = _named(subject, factory=self.factory)
+            subject = _resolved(subject, factory=self.factory)
         if inspect.iscoroutine(subject):
             raise NotFound(fact("not-awaited", target=self.name, function=subject.__qualname__))
         if not callable(subject):
@@ -71,7 +71,7 @@ class Job(NamedTuple):
 
 
 @functools.cache  # a process that is forked from this one has it
-def _named(target: str, *, factory: bool) -> Any:
+def _resolved(target: str, *, factory: bool) -> Any:
     """Return what a target names, or with `factory` makes."""
     module, _, path = target.partition(":")
     if path.endswith("()"):
@@ -135,7 +135,8 @@ def _no_attribute(name: str, owner: Any) -> Fact:
             if _may_be_meant(other, value, owner_name):
                 others.append(other)
     if others:
-        return fact("no-attribute-other", name=name, owner=owner_name, others=tuple(others[:MOST]))
+        named = tuple(others[:MOST_OTHERS])
+        return fact("no-attribute-other", name=name, owner=owner_name, others=named)
     return fact("no-attribute", name=name, owner=owner_name)
 
 

@@ -14,10 +14,10 @@ from typing import ClassVar
 from lifespec.conformance import cases
 from lifespec.conformance.cases import Case, Expectation, steps
 from lifespec.conformance.finding import (
+    Assessment,
     Finding,
     OnCase,
     OnWait,
-    Outcome,
     Row,
     Unchecked,
     judged,
@@ -27,17 +27,17 @@ from lifespec.conformance.finding import (
     unknown,
 )
 from lifespec.conformance.log import REQUESTS
+from lifespec.conformance.processes import TELL_EVERY
 from lifespec.conformance.report import Report
 from lifespec.conformance.server.judge import AT_CALL, OfServer
-from lifespec.conformance.server.play import START, TIMEOUT, Observation, Player
-from lifespec.conformance.server.process import Process, is_free
+from lifespec.conformance.server.play import SERVER_TIMEOUT, START_LIMIT, Player, ServerObservation
+from lifespec.conformance.server.process import ServerProcess, is_free
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
 AT_ONCE = 5 * (os.cpu_count() or 1)  # cases at a time: in most the suite waits for the server
 TRIES = 3  # ports for a case
-TICK = 1.0
-PLAIN = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
+PLAIN_WORD = re.compile(r"[\w@%+=:,./{}-]+", re.ASCII)  # a word that a shell takes as it is
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Target:
     spec: str = "asgi 2.0"
     workers: str = ""
     limit: str = ""
-    timeout: float = TIMEOUT
+    timeout: float = SERVER_TIMEOUT
     judge: ClassVar[type[OfServer]] = OfServer
 
     @property
     def subject(self) -> str:
         """The command in one line, as in a shell."""
-        return " ".join(w if PLAIN.fullmatch(w) else shlex.quote(w) for w in self.command)
+        return " ".join(w if PLAIN_WORD.fullmatch(w) else shlex.quote(w) for w in self.command)
 
     @property
     def takes_workers(self) -> bool:
@@ -76,7 +76,7 @@ class Target:
                 return fact("no-limit")
         return None
 
-    def play(self, case: Case, cancelled: threading.Event) -> Observation:
+    def play(self, case: Case, cancelled: threading.Event) -> ServerObservation:
         """Play a case, again if another program took its port; return what was observed."""
         command = [*self.command]
         if case.workers > 1 and "{workers}" not in self.subject:
@@ -85,8 +85,8 @@ class Target:
             command += shlex.split(self.limit)
         stranger = False
         for _ in range(TRIES):
-            seen = Observation(case, self.spec, self.timeout)
-            process = Process(command, steps(case.script), case.workers)
+            seen = ServerObservation(case, self.spec, self.timeout)
+            process = ServerProcess(command, steps(case.script), case.workers)
             Player(process, seen, cancelled).play()
             stranger = stranger or seen.stranger
             if is_free(process.port):  # what the case has started has ended
@@ -119,7 +119,7 @@ def check_server(
     slow: bool = False,
     workers: str = "",
     limit: str = "",
-    timeout: float = TIMEOUT,
+    timeout: float = SERVER_TIMEOUT,
     on_case: OnCase = lambda *_: None,
     on_wait: OnWait = lambda *_: None,
 ) -> Report:
@@ -183,7 +183,7 @@ def check(
     rows = []
     if not running.obstacle:
         rows += [Row("seen", observed) for observed in running.seen_in_all()]
-        rows += [Row("left out", left_out) for left_out in _left_out(target, only)]
+        rows += [Row("left out", left_out) for left_out in _unchosen(target, only)]
     return Report(
         target.subject,
         target.spec,
@@ -195,7 +195,7 @@ def check(
     )
 
 
-def _left_out(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
+def _unchosen(target: Target, only: Sequence[Case]) -> Iterator[Fact]:
     """Yield what was left out where nothing was chosen: slow cases, and those without an option."""
     if any(case not in only for case in chosen()):
         return
@@ -253,7 +253,7 @@ class _Check:
         """Wait until all cases were played, and name the longest when a second brought none."""
         rest = [*playing]
         while rest:
-            ended, _ = wait(rest, TICK, FIRST_COMPLETED)
+            ended, _ = wait(rest, TELL_EVERY, FIRST_COMPLETED)
             rest = [future for future in rest if future not in ended]
             # a copy, since the threads of the pool write into it meanwhile
             running = [name for name in [*self.begun] if name not in self.times]
@@ -345,17 +345,17 @@ class _Check:
             self.obstacle = fact("case-not-played", case=case.name, why=unchecked.fact)
             return [*skipped(case, self.spec, unchecked.fact)]
 
-    def judged(self, case: Case, seen: Observation) -> list[Finding]:
+    def judged(self, case: Case, seen: ServerObservation) -> list[Finding]:
         """Return the findings of a case that was played."""
         judge = self.target.judge(seen)
         self.judges[case.name] = judge
         return [*judged(case, self.spec, partial(self.outcome, judge), seen.entries)]
 
-    def outcome(self, judge: OfServer, wanted: Expectation) -> Outcome:
+    def outcome(self, judge: OfServer, wanted: Expectation) -> Assessment:
         """Judge an expectation, unless something else explains what was observed."""
         why = self.target.not_applicable(wanted.rule) or self.explained(judge, wanted)
         if why:
-            return Outcome("skip", why)
+            return Assessment("skip", why)
         return judge.outcome(wanted)
 
     def explained(self, judge: OfServer, wanted: Expectation) -> Fact | None:
@@ -384,11 +384,11 @@ def _may_wait(case: Case) -> tuple[bool, bool, int]:
     return waits, "stop" not in verbs, case.workers
 
 
-def _not_called(seen: Observation, target: Target) -> Fact:
+def _not_called(seen: ServerObservation, target: Target) -> Fact:
     """Return why the application was never called."""
     name = target.subject
     if seen.status is None:
-        why = fact("app-not-called", name=name, seconds=START)
+        why = fact("app-not-called", name=name, seconds=START_LIMIT)
     elif seen.left:
         why = fact("left-processes", name=name)
     else:

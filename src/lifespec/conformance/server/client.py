@@ -20,9 +20,9 @@ from lifespec.diagnosis.fact import fact
 from lifespec.words import Told
 
 Knock = Literal["refused", "unanswered", "answered"]
-POLL = 0.1  # seconds after which a read looks whether the check was cancelled
+LOOK_FOR_CANCEL_EVERY = 0.1  # seconds after which a read looks whether the check was cancelled
 CONNECTING = 2.0  # seconds in which a system connects to a port of its own
-LONGEST = 200_000  # bytes of an answer that are read
+MOST_READ = 200_000  # bytes of an answer that are read
 UPGRADE = (
     "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Key: {}\r\nSec-WebSocket-Version: 13\r\n\r\n"
@@ -31,7 +31,7 @@ EXTENDED = {126: 2, 127: 8}  # how many bytes hold the length of a longer WebSoc
 FAILURES = (OSError, HTTPException, ValueError, TypeError, IndexError)
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """A request, when it was sent, and the probe's answer; None if there is none."""
 
     path: str
@@ -58,7 +58,7 @@ class _Socket(socket.socket):
             left = self.deadline - time.monotonic()
             if left <= 0:
                 break
-            self.settimeout(min(left, POLL))
+            self.settimeout(min(left, LOOK_FOR_CANCEL_EVERY))
             with contextlib.suppress(TimeoutError):
                 return super().recv_into(buffer, nbytes, flags)
         raise TimeoutError("no whole answer in time")
@@ -97,15 +97,15 @@ class Client:
         connection.auto_open = 0  # else it would connect anew, unseen, where the server has closed
         return connection
 
-    def request(self, path: str, limit: float) -> Answer:
+    def request(self, path: str, limit: float) -> Reply:
         """Request a path on a connection of its own."""
         sent, body = time.monotonic(), None
         with contextlib.suppress(*FAILURES), contextlib.closing(self._open(limit)) as connection:
             connection.request("GET", path, headers={"Connection": "close"})
-            body = self._body(connection.getresponse().read(LONGEST))
-        return Answer(path, sent, body)
+            body = self._body(connection.getresponse().read(MOST_READ))
+        return Reply(path, sent, body)
 
-    def keep(self, path: str, limit: float) -> Answer:
+    def keep(self, path: str, limit: float) -> Reply:
         """Request a path on the connection that stays open; raise Unusable if it does not."""
         sent = time.monotonic()
         try:
@@ -113,7 +113,7 @@ class Client:
                 self.kept = self._open(limit)
             self.kept.request("GET", path)
             cast("_Socket", self.kept.sock).deadline = sent + limit
-            return Answer(path, sent, self._body(self.kept.getresponse().read()))
+            return Reply(path, sent, self._body(self.kept.getresponse().read()))
         except NotConnected:
             raise Unusable("connection-closed") from None
         except FAILURES as error:
@@ -125,7 +125,7 @@ class Client:
         if self.kept:
             self.kept.close()
 
-    def websocket(self, path: str, limit: float) -> Answer:
+    def websocket(self, path: str, limit: float) -> Reply:
         """Open a WebSocket and read its first message; raise Unusable if there is none."""
         sent = time.monotonic()
         try:
@@ -143,7 +143,7 @@ class Client:
                 body = self._body(stream.read(length))
         except FAILURES as error:
             raise Unusable("connection-unanswered", error=type(error).__name__) from None
-        return Answer(path, sent, body)
+        return Reply(path, sent, body)
 
     def knock(self, limit: float) -> Knock:
         """Connect and send a request; return how far that came."""

@@ -3,11 +3,11 @@
 import re
 import signal
 
-from lifespec.conformance.finding import Outcome
+from lifespec.conformance.finding import Assessment
 from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
-from lifespec.conformance.log import Line
+from lifespec.conformance.log import LogLine
 from lifespec.conformance.server.observed import (
-    FOLDERS,
+    LONG_FOLDERS,
     NEVER,
     disordered,
     in_output,
@@ -30,7 +30,7 @@ class OfServer(Scopes):
 
     # ---- phrases: startup ----------------------------------------------------------------------
 
-    def startup_first(self) -> Outcome:
+    def startup_first(self) -> Assessment:
         """Hold if each process had startup first; one of its calls may get no event at all."""
         served = {call.pid for call in self.calls if self.events(call)}
         for call in self.calls:
@@ -43,12 +43,12 @@ class OfServer(Scopes):
                 return breaks("no-events")
         return either(served, "startup-first")
 
-    def startup_before_requests(self) -> Outcome:
+    def startup_before_requests(self) -> Assessment:
         startup = self.first("received", "lifespan.startup", side=None).time
         early = sum(line.time < startup for line in self.requests)
         return either(not early, "requests-before-startup", count=early)
 
-    def no_request_before(self) -> Outcome:
+    def no_request_before(self) -> Assessment:
         self.first("received", "lifespan.startup", side=None)
         early = 0
         cut = NEVER
@@ -76,7 +76,7 @@ class OfServer(Scopes):
             step += 1
         self.reached(step)
 
-    def served(self) -> Outcome:
+    def served(self) -> Assessment:
         self.answered()
         wanted = [action for action in self.case.meanwhile if action.verb == "request"]
         bodies = [answer.body for answer in self.seen.answers]
@@ -86,18 +86,18 @@ class OfServer(Scopes):
             return breaks("not-served", end=self.end)
         return breaks("not-served-waits", end=self.end)
 
-    def not_blocked(self) -> Outcome:
+    def not_blocked(self) -> Assessment:
         found = self.served()
         if found.how == "broken" and self.by_itself:  # it did not wait, and it did not serve
             skip("not-served", end=self.end)
         return found
 
-    def not_served(self) -> Outcome:
+    def not_served(self) -> Assessment:
         failed = self.first("sends", "lifespan.startup.failed").time
         late = sum(line.time > failed for line in self.requests)
         return either(not late, "requests-after-failed", count=late, end=self.end)
 
-    def tells(self) -> Outcome:
+    def tells(self) -> Assessment:
         """Hold if the output mentions the lifespan or the exception, other than in a path."""
         self.answered()
         if self.by_itself:  # what it writes then is about its own end
@@ -107,14 +107,14 @@ class OfServer(Scopes):
             if action.verb == "raise":
                 words.append(action.text.lower())
         for line in without_tracebacks(self.seen.output):
-            text = FOLDERS.sub("", line).lower()  # the probe's own folder is named like that
+            text = LONG_FOLDERS.sub("", line).lower()  # the probe's own folder is named like that
             if any(word in text for word in words):
                 return in_output(line)
         return in_output("")
 
     # ---- phrases: what the application sends ----------------------------------------------------
 
-    def attempt(self) -> Line:
+    def attempt(self) -> LogLine:
         """Return what became of the event of `try`."""
         step = self.verbs.index("try")
         self.reached(step)
@@ -123,33 +123,33 @@ class OfServer(Scopes):
                 return line
         return self.give_up()
 
-    def sent(self, line: Line) -> Fact:
+    def sent(self, line: LogLine) -> Fact:
         """Return what became of an event."""
         if line.kind == "refused":
             return fact("send-raised", error=line.error, text=short(line.text))
         return fact("send-returned")
 
-    def became(self, line: Line, wanted: str) -> Outcome:
+    def became(self, line: LogLine, wanted: str) -> Assessment:
         """Return whether an event was sent, or refused, as wanted."""
-        return Outcome("held" if line.kind == wanted else "broken", self.sent(line))
+        return Assessment("held" if line.kind == wanted else "broken", self.sent(line))
 
-    def taken(self) -> Outcome:
+    def taken(self) -> Assessment:
         return self.became(self.attempt(), "sent")
 
-    def refused(self) -> Outcome:
+    def refused(self) -> Assessment:
         return self.became(self.attempt(), "refused")
 
-    def survives(self) -> Outcome:
+    def survives(self) -> Assessment:
         line = self.attempt()
         if line.kind == "sent":
             raise NotJudged(self.sent(line))
         return self.served()
 
-    def does_nothing(self) -> Outcome:
+    def does_nothing(self) -> Assessment:
         lines = self.lines("sent", side="child") + self.lines("refused", side="child")
         return self.became(self.some(lines)[0], "sent")
 
-    def quiet(self) -> Outcome:
+    def quiet(self) -> Assessment:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
         ends = self.lines("raised", "lifespan") + self.lines("returned", "lifespan")
         over = min(map(time_of, self.some(ends)))
@@ -158,21 +158,21 @@ class OfServer(Scopes):
                 return leaves_open("late-event", event=line.type)
         return holds("no-late-event")
 
-    def shows(self) -> Outcome:
+    def shows(self) -> Assessment:
         wanted = self.wanted.argument
         texts = [(action.text, action.keys.get("message")) for action in self.case.script]
         has_text = [wanted in of_action for of_action in texts]
         self.reached(has_text.index(True))  # the step that has the text to be shown
         return in_output(self.line_with(wanted))
 
-    def hides(self) -> Outcome:
+    def hides(self) -> Assessment:
         outcome = self.process_ends()
         line = self.line_with(self.wanted.argument)
         if line:
             return breaks("output", line=short(line))
         return outcome
 
-    def as_empty(self) -> Outcome:
+    def as_empty(self) -> Assessment:
         self.finished()
         if any(line.error == "KeyError" for line in self.lines("refused")):
             return breaks("key-error")
@@ -183,11 +183,11 @@ class OfServer(Scopes):
 
     # ---- phrases: the end ----------------------------------------------------------------------
 
-    def exits(self) -> Outcome:
+    def exits(self) -> Assessment:
         self.first("sends", "lifespan.startup.failed")
         return either(self.by_itself, "end", end=self.end)
 
-    def exit_status(self) -> Outcome:
+    def exit_status(self) -> Assessment:
         """Hold if a supervisor notices the failure.
 
         A server that ends by the signal that it was sent ends like that without a failure, too.
@@ -199,7 +199,7 @@ class OfServer(Scopes):
             return breaks("end", end=self.way)
         return holds("noticed", way=self.way)
 
-    def gone(self) -> Outcome:
+    def gone(self) -> Assessment:
         self.finished()
         return either(self.seen.ended is not None, "end", end=self.end)
 
@@ -208,11 +208,11 @@ class OfServer(Scopes):
         if self.seen.stopped is None:
             skip("not-stopped", end=self.end)
 
-    def process_ends(self) -> Outcome:
+    def process_ends(self) -> Assessment:
         self.was_stopped()
         return self.gone()
 
-    def shutdown_once(self) -> Outcome:
+    def shutdown_once(self) -> Assessment:
         occupied = self.case.meanwhile[0].verb == "occupy"
         if occupied and not self.lines("called", "lifespan"):
             skip("port-in-use")
@@ -232,7 +232,7 @@ class OfServer(Scopes):
                 return leaves_open("shutdown-times", count=count, end=self.end)
         return holds("shutdown-once", end=self.end)
 
-    def no_request_after(self) -> Outcome:
+    def no_request_after(self) -> Assessment:
         self.first("received", "lifespan.shutdown")
         for shutdown in self.lines("received", "lifespan.shutdown"):
             for request in self.requests:
@@ -244,7 +244,7 @@ class OfServer(Scopes):
                     return breaks("request-during-shutdown", path=request.path)
         return holds("no-request-at-shutdown")
 
-    def connections_closed(self) -> Outcome:
+    def connections_closed(self) -> Assessment:
         """Hold if no call for a request went on at shutdown, and break if its connection was open.
 
         A server that has closed a connection may let the call for its request run on.
@@ -260,7 +260,7 @@ class OfServer(Scopes):
             return leaves_open("request-during-shutdown", path=request.path)
         return holds("connections-closed")
 
-    def no_connection_after(self) -> Outcome:
+    def no_connection_after(self) -> Assessment:
         """Hold if no connection was served while the application handled shutdown.
 
         The system completes connections to a listening socket even if the server accepts none; the
@@ -275,7 +275,7 @@ class OfServer(Scopes):
             return leaves_open("connected-after-shutdown")
         return holds("refused-after-shutdown")
 
-    def waits(self) -> Outcome:
+    def waits(self) -> Assessment:
         since = self.first("received", "lifespan.shutdown").time
         for call in self.lines("received", "lifespan.shutdown"):
             if self.lines("sends", "lifespan.shutdown.complete", call=call):
@@ -287,7 +287,7 @@ class OfServer(Scopes):
             return holds("waited-still", seconds=seconds)
         return holds("waited", end=self.end)
 
-    def finishes(self) -> Outcome:
+    def finishes(self) -> Assessment:
         self.first("sent", "lifespan.shutdown.complete")
         if self.lines("returned", "lifespan"):
             return holds("end", end=self.end)

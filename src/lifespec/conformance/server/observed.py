@@ -7,18 +7,18 @@ from operator import attrgetter
 from typing import NoReturn
 
 from lifespec.conformance.cases import Expectation
-from lifespec.conformance.finding import Outcome
+from lifespec.conformance.finding import Assessment
 from lifespec.conformance.judge import Judge, NotJudged, breaks, holds
-from lifespec.conformance.log import REQUESTS, Line, Log
+from lifespec.conformance.log import REQUESTS, Log, LogLine
 from lifespec.conformance.processes import signal_name
-from lifespec.conformance.server.play import Observation
+from lifespec.conformance.server.play import ServerObservation
 from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import Fact, fact
 
 time_of = attrgetter("time")
 NEVER = float("inf")
-LONGEST = 160  # characters of what a server wrote
-FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
+LONGEST_OUTPUT = 160  # characters of what a server wrote
+LONG_FOLDERS = re.compile(r"(?<![\w.])/(?:[\w.+-]+/){2,}")  # long, and of one machine
 MARGIN = " \t|+-"  # the margin of a traceback of an exception group
 FRAME = re.compile(r'[\s|+-]*File ".*", line \d+, in ')
 HEAD = re.compile(r"Traceback \(most recent call last\):|^[\s|+-]+$")
@@ -40,15 +40,15 @@ def without_tracebacks(output: str) -> Iterator[str]:
 
 def short(text: str) -> str:
     """Return a text of a server without folders, cut at a word if it is long."""
-    text = FOLDERS.sub("…/", text.strip())
-    if len(text) <= LONGEST:
+    text = LONG_FOLDERS.sub("…/", text.strip())
+    if len(text) <= LONGEST_OUTPUT:
         return text
-    begin = text[:LONGEST]
+    begin = text[:LONGEST_OUTPUT]
     words = begin.rpartition(" ")[0]
     return f"{words or begin} …"  # a text may be one word
 
 
-def in_output(line: str) -> Outcome:
+def in_output(line: str) -> Assessment:
     """Hold if there is such a line of the output."""
     if line:
         return holds("output", line=short(line))
@@ -68,7 +68,7 @@ class Observed(Judge):
     Whoever judges what is no server, such as a test client, replaces `way` and `end`.
     """
 
-    def __init__(self, seen: Observation) -> None:
+    def __init__(self, seen: ServerObservation) -> None:
         self.seen, self.case = seen, seen.case
         self.verbs = [action.verb for action in seen.case.script]
         self.requests = [line for line in self.lines("called") if line.type in REQUESTS]
@@ -77,7 +77,7 @@ class Observed(Judge):
         for line in seen.log:
             self.by_caller[line.caller].append(line)
 
-    def outcome(self, wanted: Expectation) -> Outcome:
+    def outcome(self, wanted: Expectation) -> Assessment:
         """Return what became of an expectation.
 
         It is met only if the script was played to its end: a sequence that ended early shows
@@ -87,7 +87,7 @@ class Observed(Judge):
         if outcome.how == "held":
             unfinished = self.behind(len(self.verbs) - 1)
             if unfinished:
-                return Outcome("skip", unfinished)
+                return Assessment("skip", unfinished)
         return outcome
 
     # ---- the log of the probe ------------------------------------------------------------------
@@ -97,38 +97,40 @@ class Observed(Judge):
         kind: str,
         type_: str | None = None,
         side: str | None = "application",
-        call: Line | None = None,
-    ) -> list[Line]:
+        call: LogLine | None = None,
+    ) -> list[LogLine]:
         """Return the lines of a kind, a type, a side, or any, and of the call of a line."""
         log = self.by_caller[call.caller] if call else self.seen.log
         return log.of(kind, type_=type_, side=side)
 
-    def first(self, kind: str, type_: str | None = None, side: str | None = "application") -> Line:
+    def first(
+        self, kind: str, type_: str | None = None, side: str | None = "application"
+    ) -> LogLine:
         """Return the first of these lines; raise NotJudged if there is none."""
         return min(self.some(self.lines(kind, type_, side)), key=time_of)
 
-    def some(self, lines: list[Line]) -> list[Line]:
+    def some(self, lines: list[LogLine]) -> list[LogLine]:
         """Return these lines; raise NotJudged if there are none."""
         if not lines:
             self.give_up()
         return lines
 
     @property
-    def calls(self) -> list[Line]:
+    def calls(self) -> list[LogLine]:
         """The calls with a lifespan scope; raises NotJudged if there is none."""
         return self.some(self.lines("called", "lifespan"))
 
-    def startup_answered(self, call: Line) -> float:
+    def startup_answered(self, call: LogLine) -> float:
         """Return when a call completed startup; NEVER if it did not."""
         answers = self.lines("sends", "lifespan.startup.complete", call=call)
         return min(map(time_of, answers), default=NEVER)
 
-    def end_of(self, call: Line) -> float:
+    def end_of(self, call: LogLine) -> float:
         """Return when a call ended, in whichever way; NEVER if it did not."""
         log = self.by_caller[call.caller].of(*ENDS, type_=call.type, side="application")
         return min(map(time_of, log), default=NEVER)
 
-    def events(self, call: Line) -> list[str]:
+    def events(self, call: LogLine) -> list[str]:
         """Return the types of the events that a call received, also in its tasks."""
         received = self.lines("received", side=None, call=call)
         return [line.type for line in sorted(received, key=time_of)]

@@ -15,22 +15,22 @@ from dataclasses import dataclass, field
 from lifespec.conformance.cases import Action, Case
 from lifespec.conformance.log import REQUESTS, Log, entries
 from lifespec.conformance.processes import until
-from lifespec.conformance.server.client import Answer, Knock, Unusable
-from lifespec.conformance.server.process import Process
+from lifespec.conformance.server.client import Knock, Reply, Unusable
+from lifespec.conformance.server.process import ServerProcess
 from lifespec.diagnosis.fact import Fact
 from lifespec.testing.trace import Entry
 
-TIMEOUT = 10.0  # seconds in which a server does something, by default
-START = 40.0  # seconds in which a server imports or calls the application
+SERVER_TIMEOUT = 10.0  # seconds in which a server does something, by default
+START_LIMIT = 40.0  # seconds in which a server imports or calls the application
 HOLD = 60.0  # seconds for a request that the application holds
 HANGING = 5.0  # seconds for the end of a server whose application hangs, or that serves on
 RESTARTS = 3  # after so many a server is not waited for
 BRIEF = 1.0  # seconds of `traffic`, and for a request that may not be answered
-POLL = 0.02  # seconds between two looks
+LOOK_AT_LOG_EVERY = 0.02  # seconds between two looks
 
 
 @dataclass
-class Observation:
+class ServerObservation:
     """What was observed in one case; times are seconds of the monotonic clock.
 
     `log` is the probe's, `answers` has one for each request.  `stopped` is when the signal
@@ -43,9 +43,9 @@ class Observation:
 
     case: Case
     spec: str = "asgi 2.0"
-    timeout: float = TIMEOUT
+    timeout: float = SERVER_TIMEOUT
     log: Log = field(default_factory=Log)
-    answers: list[Answer] = field(default_factory=list)
+    answers: list[Reply] = field(default_factory=list)
     knocks: list[Knock] = field(default_factory=list)
     output: str = ""
     stopped: float | None = None
@@ -76,7 +76,9 @@ class Player:
     anew so often that it would go on for ever.
     """
 
-    def __init__(self, process: Process, seen: Observation, cancelled: threading.Event) -> None:
+    def __init__(
+        self, process: ServerProcess, seen: ServerObservation, cancelled: threading.Event
+    ) -> None:
         self.process = process
         self.seen = seen
         self.case = seen.case
@@ -89,7 +91,7 @@ class Player:
         self.clients: list[threading.Thread] = []
         self.in_vain = False
 
-    def play(self) -> Observation:
+    def play(self) -> ServerObservation:
         """Play the case to its end; raise Unchecked if that is not possible."""
         seen, process = self.seen, self.process
         with ExitStack() as stack:
@@ -137,11 +139,11 @@ class Player:
             if lines != before:
                 last = now
             self.in_vain = self.is_over(silent=now - last, busy=now - begun, called=lines > 0)
-            time.sleep(POLL)
+            time.sleep(LOOK_AT_LOG_EVERY)
 
     def is_over(self, *, silent: float, busy: float, called: bool) -> bool:
         """Tell whether a wait is in vain after so many seconds without a line, and with some."""
-        if silent > (self.timeout if called else START):
+        if silent > (self.timeout if called else START_LIMIT):
             return True
         return busy > 2 * self.timeout or self.restarts
 
@@ -213,7 +215,7 @@ class Player:
         """Request a path until it is answered; the first request waits for the server's start."""
         # a server that starts may take a connection and never answer on it
         limit = self.timeout if self.served and not self.in_vain else BRIEF
-        answers: list[Answer] = []
+        answers: list[Reply] = []
 
         def answered() -> bool:
             answers.append(self.process.client.request(action.text, limit))

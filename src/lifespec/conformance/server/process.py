@@ -22,13 +22,20 @@ from pathlib import Path
 from typing import Any, Self
 
 from lifespec.conformance.finding import Unchecked
-from lifespec.conformance.log import Line, Log
-from lifespec.conformance.processes import ENDING, import_path, kill, kill_session, marked, until
+from lifespec.conformance.log import Log, LogLine
+from lifespec.conformance.processes import (
+    KILL_LIMIT,
+    import_path,
+    kill,
+    kill_session,
+    marked,
+    until,
+)
 from lifespec.conformance.server.client import Client
 from lifespec.diagnosis.fact import fact
 
 CASE = "LIFESPEC_CASE"  # the variable that marks what a case starts
-KEPT = 200_000  # bytes of output
+MOST_OUTPUT = 200_000  # bytes of output
 PORTS = range(10240, 32768)  # below those that systems give to outgoing connections
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
@@ -37,7 +44,7 @@ _next = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  another one
 _names: set[str] = set()  # of the probes of this process
 
 
-class Process:
+class ServerProcess:
     """A server with the probe as its application, as a context manager.
 
     `command` has the placeholders {app} and {port}, and perhaps {workers} and {folder}, an empty
@@ -111,7 +118,7 @@ class Process:
     def output(self) -> str:
         """The beginning of the output, without colours."""
         with (self.folder / "output").open("rb") as file:
-            return ESCAPES.sub("", file.read(KEPT).decode("utf-8", "replace"))
+            return ESCAPES.sub("", file.read(MOST_OUTPUT).decode("utf-8", "replace"))
 
     @property
     def status(self) -> int | None:
@@ -125,7 +132,7 @@ class Process:
             # on some systems a line that is being written can be read in part
             lines, newline, _rest = file.read().rpartition(b"\n")
             for line in lines.splitlines():
-                self._log.append(Line(**json.loads(line)))
+                self._log.append(LogLine(**json.loads(line)))
             self._position += len(lines) + len(newline)
         return self._log
 
@@ -155,8 +162,8 @@ class Process:
 
     def end(self) -> None:
         """End every process."""
-        until(self._killed, ENDING)
-        self.process.wait(ENDING)
+        until(self._killed, KILL_LIMIT)
+        self.process.wait(KILL_LIMIT)
 
     def _killed(self) -> bool:
         """Kill what runs; return whether nothing did."""

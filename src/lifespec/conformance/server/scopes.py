@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from lifespec.conformance.finding import Outcome
+from lifespec.conformance.finding import Assessment
 from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
-from lifespec.conformance.log import REQUESTS, Line
+from lifespec.conformance.log import REQUESTS, LogLine
 from lifespec.conformance.server.observed import Observed
 from lifespec.validate import SPECS
 
@@ -16,13 +16,13 @@ class Scopes(Observed):
 
     # ---- phrases: the scope, and the event loop -------------------------------------------------
 
-    def lifespan_scope(self) -> Outcome:
+    def lifespan_scope(self) -> Assessment:
         for line in self.lines("called"):
             if line.type not in ("lifespan", *REQUESTS):
                 return breaks("scope-type", type=repr(line.type))
         return either(self.calls, "lifespan-scopes", count=len(self.calls))
 
-    def versions(self) -> Outcome:
+    def versions(self) -> Assessment:
         spec = SPECS[self.seen.spec]
         versions = self.calls[0].event.get(spec.envelope)
         missing = {*spec.versions} - {*spec.optional}
@@ -40,18 +40,18 @@ class Scopes(Observed):
             skip("no-state")
         return scope["state"]
 
-    def namespace(self) -> Outcome:
+    def namespace(self) -> Assessment:
         state = self.scope_state()
         held = isinstance(state, dict) and state.get("mutable", "!" not in state)
         return either(held, "state", state=str(state))
 
-    def empty_state(self) -> Outcome:
+    def empty_state(self) -> Assessment:
         state = self.scope_state()
         if not isinstance(state, dict):
             skip("state", state=str(state))
         return either(not state.get("holds", state), "state", state=str(state))
 
-    def one_call(self) -> Outcome:
+    def one_call(self) -> Assessment:
         """Hold if no event loop has two calls, and no process serves without one."""
         calls = [line for line in self.lines("called") if line.type not in REQUESTS]
         serving = {line.pid for line in self.requests}
@@ -61,7 +61,7 @@ class Scopes(Observed):
             return either(calls, "calls", count=len(calls))
         return breaks("calls-and-processes", count=len(calls), serving=len(serving))
 
-    def same_loop(self) -> Outcome:
+    def same_loop(self) -> Assessment:
         calls = self.calls
         loops = {line.place for line in calls}
         if not self.requests:
@@ -78,7 +78,7 @@ class Scopes(Observed):
             return breaks("other-loop")
         return holds("same-loop")
 
-    def lasts(self) -> Outcome:
+    def lasts(self) -> Assessment:
         """Hold if no loop has two calls, and the server cancels none before it is stopped.
 
         Whether a loop that serves again has another lifespan is an open question.
@@ -96,12 +96,12 @@ class Scopes(Observed):
 
     # ---- phrases: state ------------------------------------------------------------------------
 
-    def app_state(self) -> Line:
+    def app_state(self) -> LogLine:
         """Return the state of the first lifespan, as the application left it."""
         self.scope_state()
         return self.lines("kept", call=self.first("kept"))[-1]
 
-    def copies(self) -> Outcome:
+    def copies(self) -> Assessment:
         if self.seen.unusable:
             raise NotJudged(self.seen.unusable)
         state, answers = self.app_state(), self.seen.answers
@@ -123,7 +123,7 @@ class Scopes(Observed):
             return breaks("change-lost")
         return holds("copies")
 
-    def late_key(self) -> Outcome:
+    def late_key(self) -> Assessment:
         if "late" not in self.app_state().state:
             self.give_up()
         body = None
@@ -136,7 +136,7 @@ class Scopes(Observed):
             return holds("late-key")
         return breaks("no-late-key")
 
-    def untouched(self) -> Outcome:
+    def untouched(self) -> Assessment:
         kept = self.app_state()
         shutdowns = self.lines("received", "lifespan.shutdown", call=kept)
         if not shutdowns:
@@ -149,7 +149,7 @@ class Scopes(Observed):
         return either(same, "state-at-shutdown", state=str(at_shutdown.state))
 
 
-def _fault_of_copy(body: Mapping[str, Any], state: Line, values: Sequence[Any]) -> str:
+def _fault_of_copy(body: Mapping[str, Any], state: LogLine, values: Sequence[Any]) -> str:
     """Return what is wrong with the state of one request, or ""."""
     if "state" not in body:
         return "request-without-state"
