@@ -277,7 +277,7 @@ def test_an_error_or_an_interrupt_is_a_sentence(
     def fails(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(commands.explain, "lines", fails)
+    monkeypatch.setattr(commands.explain, "rule_lines", fails)
     assert ended("explain", "startup-sent") == status
     assert capfd.readouterr() == ("", f"lifespec: {sentence}\n")
 

@@ -174,7 +174,7 @@ def test_an_import_that_leaves_a_thread_or_a_file_is_done_for_each_case(
 def test_progress_is_told_while_one_waits(
     check_named: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "TICK", 0.1)
+    monkeypatch.setattr(process, "TELL_EVERY", 0.1)
     waits: list[tuple[str, float]] = []
     waiting = "async def app(scope, receive, send):\n    await receive()\n    await receive()\n"
     check_named("shop:app", waiting, timeout=0.5, on_wait=lambda *wait: waits.append(wait))

@@ -40,7 +40,7 @@ def test_what_comes_after_the_deadline_does_not_count(answer: list[Any]) -> None
 
 
 def test_where_a_long_startup_spent_its_time_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifespec.conformance.app.play.LONG", 0.1)
+    monkeypatch.setattr("lifespec.conformance.app.play.LONG_ANSWER", 0.1)
     blocks = lambda _: time.sleep(0.5)  # noqa: E731
     seen = played(says("receive", blocks, STARTED, "receive", STOPPED), limit=60.0).seen
     assert seen.spent["startup"].kind == "yes-in-blocked"

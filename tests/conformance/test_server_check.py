@@ -123,7 +123,7 @@ def test_two_workers_are_given_to_the_command(
     def start(command: Sequence[str], *_: object) -> None:
         raise Unchecked(fact("text", text=" ".join(command)))
 
-    monkeypatch.setattr(server_check, "Process", start)
+    monkeypatch.setattr(server_check, "ServerProcess", start)
     with pytest.raises(Unchecked, match=f"^{re.escape(' '.join(wanted))}$"):
         target(*command, workers=workers, limit="-g 1").play(*chosen([case]), threading.Event())
 
@@ -168,7 +168,7 @@ def test_a_server_that_does_not_call_the_application_cannot_be_checked(
     text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(play, "START_LIMIT", 2.0)
-    monkeypatch.setattr(server_check, "START", 2.0)
+    monkeypatch.setattr(server_check, "START_LIMIT", 2.0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(Unchecked) as unchecked:
         check(shell(text), chosen(["state"]))
@@ -293,7 +293,7 @@ def test_an_interruption_ends_every_case() -> None:
 
 
 def test_who_waits_hears_of_a_case_that_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_check, "TICK", 0.1)
+    monkeypatch.setattr(server_check, "TELL_EVERY", 0.1)
     waits: list[tuple[str, float]] = []
 
     class Lasts(Shows):
