@@ -15,7 +15,7 @@ from lifespec.catalog import FOLDERS, Translate, _, data, translator
 from lifespec.diagnosis.fact import Fact
 from lifespec.validate import SPECS
 
-_LONGEST = 2000  # characters of a text of others in a report
+LONGEST_TEXT = 2000  # characters of a text of others in a report
 _LEVEL = re.compile(r"\{[a-z ]+\}")  # in the sentence of a rule, such as {must not}
 
 

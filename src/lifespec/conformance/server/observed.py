@@ -207,7 +207,7 @@ class Observed(Judge):
                 return line
         return ""
 
-    def cut_after(self, call: Line, since: float, stopped: float = NEVER) -> float:
+    def cut_after(self, call: LogLine, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
         ends = [line.time for line in self.lines("cancelled", "lifespan", call=call)]
         if self.seen.ended is not None:
