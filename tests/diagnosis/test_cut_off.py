@@ -25,7 +25,7 @@ def test_an_exception_is_noted_with_its_steps() -> None:
     for frame in reversed(frames):
         passing.note(frame, caught.value)
     passing.note(frames[0], StopIteration())
-    [(error, steps)] = passing.found.values()
+    [(error, steps)] = passing.passed.values()
     assert error is caught.value
     names = [each.place.function for each in steps[:2]]
     assert names == ["inner", "root"]

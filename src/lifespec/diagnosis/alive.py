@@ -17,18 +17,16 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 
 # in the commands of processes of Python's
 _HELPERS = ("from multiprocessing.resource_tracker imp", "from multiprocessing.forkserver imp")
-_WAITING = [os.path.join(os.path.dirname(os.__file__), f"{x}.py") for x in ("threading", "queue")]
+_LIBRARY = os.path.dirname(os.__file__)
+_THREADING = os.path.join(_LIBRARY, "threading.py")
+_QUEUE = os.path.join(_LIBRARY, "queue.py")
 # where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
 _IDLE = (
     ("concurrent/futures/thread.py", "_worker", False),
     ("anyio/_backends/_asyncio.py", "run", True),
 )
-_RUNNERS = (
-    "run_forever",
-    "run_until_complete",
-    "run",
-    "_run_once",
-)  # what has a loop among its locals
+# functions that have a loop among their variables
+_RUNNERS = ("run_forever", "run_until_complete", "run", "_run_once")
 
 
 # ---- threads and processes ---------------------------------------------------------------------
@@ -36,28 +34,44 @@ _RUNNERS = (
 
 def threads() -> list[Any]:
     """Return the threads of Python, without a lock that one of them may hold."""
-    return [*getattr(sys.modules.get("threading"), "_active", {}).values()]
+    active: dict[int, Any] = getattr(sys.modules.get("threading"), "_active", {})
+    return list(active.values())
 
 
 def keeps_process(thread: Any) -> bool:
     """Tell whether a thread delays the end of the process; that of an idle pool does not."""
-    if thread.daemon or thread.ident == get_ident():
+    if thread.daemon:
+        return False
+    if thread.ident == get_ident():  # who asks does not wait for itself
         return False
     pending = getattr(thread, "pending_work_items", None)
     if pending is not None:  # a pool of processes
         return bool(pending)
-    codes = [each.f_code for each in stacks.of_thread(stacks.top_frames().get(thread.ident))]
+    frames = stacks.of_thread(stacks.top_frames().get(thread.ident))
+    return not _is_idle_in_pool(frames)
+
+
+def _is_idle_in_pool(frames: list[Any]) -> bool:
+    """Tell whether the frames are those of a thread that waits for something to do.
+
+    One of `concurrent.futures` waits in a queue that is in C, so its worker is the innermost; one
+    of anyio waits in Python's `queue`, and if its worker is the innermost it runs something in C.
+    """
+    codes = [frame.f_code for frame in frames]
     is_in_queue = False
-    while codes and codes[-1].co_filename in _WAITING:
-        if codes.pop().co_filename == _WAITING[1]:
+    while codes and codes[-1].co_filename in (_THREADING, _QUEUE):
+        inner = codes.pop()
+        if inner.co_filename == _QUEUE:
             is_in_queue = True
     if not codes:
-        return True
-    inner = codes[-1]
+        return False
+    worker = codes[-1]
     for file, name, in_queue in _IDLE:
-        if inner.co_filename.endswith(file) and (inner.co_name, is_in_queue) == (name, in_queue):
-            return False
-    return True
+        if not worker.co_filename.endswith(file):
+            continue
+        if worker.co_name == name and is_in_queue == in_queue:
+            return True
+    return False
 
 
 def thread_name(thread: Any) -> str:
@@ -72,34 +86,55 @@ def children(pid: int, folder: str = "/proc") -> dict[int, str]:
 
     Those that end by themselves are left out: of pools of processes, and Python's own.
     """
-    found: dict[int, str] = {}
-    if not os.path.isdir(folder) or _is_childless(pid):
-        return found
-    pooled: set[int] = set()
-    for thread in threads():
-        pooled.update(getattr(thread, "processes", None) or ())
-    started = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
-    names = {process.pid: f"{process.name} of multiprocessing" for process in list(started)}
-    for name in os.listdir(folder):
-        if not name.isdigit():
-            continue
+    running: dict[int, str] = {}
+    if not os.path.isdir(folder):
+        return running
+    if _is_childless(pid):  # a look at each process of the machine costs
+        return running
+    pooled = _of_pools()
+    names = _of_multiprocessing()
+    for name in filter(str.isdigit, os.listdir(folder)):
+        command = _command_of_child(pid, f"{folder}/{name}")
         number = int(name)
-        try:
-            if _parent(f"{folder}/{name}") != pid:
-                continue
-            command = _command(f"{folder}/{name}")
-        except (OSError, ValueError):  # it has ended meanwhile
+        if command is None or number in pooled:
             continue
-        if number in pooled or any(helper in command for helper in _HELPERS):
+        if _is_helper(command):
             continue
         if number in names:
-            command = names[number]
-        elif command == _command(f"{folder}/{pid}"):
-            command = "os.fork"
+            shown = names[number]
+        elif command == _command(f"{folder}/{pid}"):  # a fork has the command of its parent
+            shown = "os.fork"
         else:
-            command = command[:60]
-        found[number] = f"{command} ({name})"
-    return found
+            shown = command[:60]
+        running[number] = f"{shown} ({name})"
+    return running
+
+
+def _command_of_child(pid: int, folder: str) -> str | None:
+    """Return the command of a process, None if it is no child of this one or has ended."""
+    try:
+        if _parent(folder) != pid:
+            return None
+        return _command(folder)
+    except (OSError, ValueError):  # it has ended meanwhile
+        return None
+
+
+def _of_pools() -> set[int]:
+    """Return the numbers of the processes of pools, each of which a thread has."""
+    numbers: set[int] = set()
+    for thread in threads():
+        numbers.update(getattr(thread, "processes", None) or ())
+    return numbers
+
+
+def _of_multiprocessing() -> dict[int, str]:
+    started = getattr(sys.modules.get("multiprocessing.process"), "_children", ())
+    return {process.pid: f"{process.name} of multiprocessing" for process in list(started)}
+
+
+def _is_helper(command: str) -> bool:
+    return any(helper in command for helper in _HELPERS)
 
 
 def _is_childless(pid: int) -> bool:
@@ -114,8 +149,11 @@ def _is_childless(pid: int) -> bool:
 def _parent(folder: str) -> int:
     """Return the parent of a process, 0 if it has ended."""
     with open(f"{folder}/stat", "rb") as file:  # each process of the machine is asked
-        state, parent = file.read().rpartition(b") ")[2].split(maxsplit=2)[:2]
-    return 0 if state == b"Z" else int(parent)
+        after_name = file.read().rpartition(b") ")[2]  # which may have spaces and brackets itself
+    state, parent = after_name.split(maxsplit=2)[:2]
+    if state == b"Z":
+        return 0
+    return int(parent)
 
 
 def _command(folder: str) -> str:
@@ -129,21 +167,30 @@ def _command(folder: str) -> str:
 
 def loops(frames: dict[int, Any]) -> dict[Any, Any]:
     """Return the event loops of asyncio that run, each with the innermost frame of its thread."""
-    found: dict[Any, Any] = {}
+    running: dict[Any, Any] = {}
     events: Any = sys.modules.get("asyncio.events")
     if not hasattr(events, "AbstractEventLoop"):  # or it is being imported
-        return found
-    kind = events.AbstractEventLoop
+        return running
     for top in frames.values():
         for frame in stacks.of_thread(top):
-            if frame.f_code.co_name not in _RUNNERS or "self" not in frame.f_code.co_varnames:
-                continue
-            loop = frame.f_locals.get("self")
-            if not isinstance(loop, kind):  # what runs one, such as a Runner
-                loop = getattr(loop, "_loop", None)
-            if isinstance(loop, kind) and loop.is_running():
-                found[loop] = top
-    return found
+            loop = _loop_of(frame, events.AbstractEventLoop)
+            if loop is not None and loop.is_running():
+                running[loop] = top
+    return running
+
+
+def _loop_of(frame: Any, kind: Any) -> Any:
+    """Return the event loop that a frame runs, or None."""
+    code = frame.f_code
+    if code.co_name not in _RUNNERS:
+        return None
+    if "self" not in code.co_varnames:  # to ask a frame for its variables costs
+        return None
+    owner = frame.f_locals.get("self")
+    if isinstance(owner, kind):
+        return owner
+    loop = getattr(owner, "_loop", None)  # of what runs one, such as a Runner
+    return loop if isinstance(loop, kind) else None
 
 
 def is_running(loop: Any, top: Any) -> bool:
@@ -164,21 +211,23 @@ def _trio_runner(top: Any) -> Any:
 def tasks(loop: Any, top: Any) -> list[Any]:
     """Return the tasks of a loop of asyncio or trio that are not done."""
     if not hasattr(loop, "is_running"):
-        found: Any = getattr(_trio_runner(top), "tasks", ())
-        return [*found]
+        return list(getattr(_trio_runner(top), "tasks", ()))
     try:
-        return [*sys.modules["asyncio.tasks"].all_tasks(loop)]
+        return list(sys.modules["asyncio.tasks"].all_tasks(loop))
     except RuntimeError:  # a task of granian's has no loop
-        return [each for each in _known_tasks() if each._loop is loop and not each.done()]  # noqa: SLF001
+        return [task for task in _known_tasks() if task._loop is loop and not task.done()]  # noqa: SLF001
 
 
 def failed_tasks() -> list[Any]:
     """Return the tasks of asyncio whose exception was not retrieved, before Python 3.14."""
-    return [each for each in _known_tasks() if getattr(each, "_log_traceback", False)]
+    return [task for task in _known_tasks() if getattr(task, "_log_traceback", False)]
 
 
 def _known_tasks() -> list[Any]:
     """Return all tasks of asyncio that something refers to, also those that are done."""
     module = sys.modules.get("asyncio.tasks")
-    found: Any = getattr(module, "_scheduled_tasks", None) or getattr(module, "_all_tasks", ())
-    return [*found]
+    for name in ("_scheduled_tasks", "_all_tasks"):  # from Python 3.12 on, and before
+        known = getattr(module, name, None)
+        if known:
+            return list(known)
+    return []

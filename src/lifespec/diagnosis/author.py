@@ -64,7 +64,9 @@ def own_modules() -> list[tuple[ModuleType, Path]]:
 def library(module: str) -> str:
     """Return the installed package that has a module, or "" if that is the author's or Python's."""
     package = module.partition(".")[0]
-    file = getattr(sys.modules.get(package), "__file__", None) or ""
+    file = getattr(sys.modules.get(package), "__file__", None)
+    if file is None:  # it is in C, or was not imported
+        return ""
     if "-packages" in file and not is_own(file):
         return package
     return ""

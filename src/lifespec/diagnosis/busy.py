@@ -35,7 +35,8 @@ async def busy(
     for _window in range(2):
         if share < LEAST:
             return []
-        now, sampler = used(), Thread(target=_sample, args=(seen,), daemon=True)
+        now = used()
+        sampler = Thread(target=_sample, args=(seen,), daemon=True)
         sampler.start()
         while sampler.is_alive():
             await sleep(SAMPLE_EVERY)
@@ -49,27 +50,27 @@ async def busy(
 
 def used() -> Used:
     """Return what threads have used: this one, or where /proc has them all."""
-    found = {get_ident(): (time.thread_time(), 0.0)}
-    numbers = {each.ident: each.native_id for each in alive.threads()}
+    used_by = {get_ident(): (time.thread_time(), 0.0)}
+    numbers = {thread.ident: thread.native_id for thread in alive.threads()}
     # Python 3.11 has the old one in a forked process; a browser's Python has none to import
     numbers[get_ident()] = threading.get_native_id()
     for thread, number in numbers.items():
         with suppress(OSError):  # it has ended, or this is not Linux
             text = Path(f"/proc/self/task/{number}/schedstat").read_text("utf-8")
             ran, waited, _turns = map(int, text.split())
-            found[thread] = ran / 1e9, waited / 1e9
-    return found
+            used_by[thread] = ran / 1e9, waited / 1e9
+    return used_by
 
 
 def busiest(before: Used, seconds: float) -> tuple[float, int]:
     """Return how much of its time the busiest thread has used since then, and its number."""
-    found = [(0.0, 0)]
+    shares = [(0.0, 0)]
     for thread, (ran, waited) in used().items():
         ran_before, waited_before = before.get(thread, (ran, waited))
         took, free = ran - ran_before, seconds - (waited - waited_before)
         if took > LEAST_AT_ALL * seconds:
-            found.append((min(took / max(free, took), 1.0), thread))
-    return max(found)
+            shares.append((min(took / max(free, took), 1.0), thread))
+    return max(shares)
 
 
 def _sample(seen: Places) -> None:
@@ -77,7 +78,8 @@ def _sample(seen: Places) -> None:
     end = time.monotonic() + WINDOW
     while time.monotonic() < end:
         for thread, top in stacks.top_frames().items():
-            if at := _at(top):
+            at = _at(top)
+            if at is not None:
                 seen.setdefault(thread, Counter())[at] += 1
         time.sleep(SAMPLE_EVERY)
 
@@ -210,15 +212,19 @@ def _look(spending: Spending, call: Any, top: Any) -> None:  # pragma: no cover 
 
 def most(spent: Spent, begin: float, end: float) -> tuple[Place | None, bool]:
     """Return where most of a time went, and whether that blocked the thread."""
-    found = Counter((at, blocks) for when, at, blocks in spent if begin < when < end)
-    (at, blocks), count = next(iter(found.most_common(1)), ((None, False), 0))
-    return (at, blocks) if count * 2 > found.total() else (None, False)
+    looks = Counter((at, blocks) for when, at, blocks in spent if begin < when < end)
+    for most_often, times in looks.most_common(1):  # none if there was no look
+        if times * 2 > looks.total():
+            return most_often
+    return None, False
 
 
 def _note_ready(seen: Places) -> None:
     """Count the lines of tasks that wait for nothing but their turn, such as `sleep(0)`."""
     with suppress(RuntimeError):  # trio runs
         for task in asyncio.all_tasks():
+            if getattr(task, "_fut_waiter", task) is not None:
+                continue
             at = place(map(stacks.line, stacks.awaited(task)))
-            if at and getattr(task, "_fut_waiter", task) is None:
+            if at is not None:
                 seen.setdefault(get_ident(), Counter())[at] += 1

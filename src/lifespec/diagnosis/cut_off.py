@@ -20,7 +20,7 @@ from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.stacks import is_cancellation, is_own, short_name
 
-NO_FAILURES = (StopIteration, StopAsyncIteration, GeneratorExit)
+NO_FAILURES = (StopIteration, StopAsyncIteration, GeneratorExit)  # by which Python ends a loop
 ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 BY_SCOPE = ("Cancelled via cancel scope", "Cancelled by cancel scope")  # anyio says
 SCOPES = ("anyio/_backends/_asyncio.py", "trio/_core/_run.py")  # files with a CancelScope
@@ -75,7 +75,8 @@ class Passing:
 
     def __init__(self, root: CodeType) -> None:
         self.root = root
-        self.found: dict[int, tuple[BaseException, list[PassedFrame]]] = {}
+        # by its ID, which stays its own as the exception is kept
+        self.passed: dict[int, tuple[BaseException, list[PassedFrame]]] = {}
         self.cancels: list[Cancel] = []
         self.after: dict[FrameType, tuple[int, list[int]]] = {}  # the last line, what ran after it
 
@@ -85,6 +86,7 @@ class Passing:
         # coverage cannot trace the lines of a trace function, nor what it calls
         def trace(frame: FrameType, event: str, arg: Any) -> Any:  # pragma: no cover
             if event == "call":
+                # to be told of lines costs: only a function that an exception has passed is asked
                 frame.f_trace_lines = frame in self.after
                 if frame.f_code.co_qualname == "CancelScope.cancel":
                     self.note_cancel(frame)
@@ -118,7 +120,7 @@ class Passing:
             self.after[frame] = (frame.f_lineno, after)
             send = stacks.application(frame).get("send", "")
         step = PassedFrame(code, frame.f_lineno, depth, called, after, send)
-        _error, steps = self.found.setdefault(id(error), (error, []))
+        _error, steps = self.passed.setdefault(id(error), (error, []))
         steps.append(step)
 
     @guard.guarded
@@ -136,7 +138,7 @@ class Passing:
 
     def facts(self, *, complete: bool) -> Iterator[Fact]:
         """Yield what was cut off; `complete` says that the application answered so."""
-        for error, steps in self.found.values():
+        for error, steps in self.passed.values():
             yield from self._of_error(error, steps, complete=complete)
 
     def _of_error(
@@ -172,7 +174,9 @@ class Passing:
         One in a `finally`, which the exception has left, or one after which the function itself
         has cancelled the scope.
         """
-        if not is_cancellation(error) or not _is_by_scope(error):
+        if not is_cancellation(error):
+            return False
+        if not _is_by_scope(error):
             return False
         cancels = self._cancels_by(error)
         if _is_by_limit(error, cancels):
@@ -188,9 +192,10 @@ class Passing:
 
     def _cancels_by(self, error: BaseException) -> list[Cancel]:
         """Return the calls that may have cancelled by an exception: only anyio's has its scope."""
+        if hasattr(error, "source"):  # trio's
+            return self.cancels
         text = str(error)
-        is_trios = hasattr(error, "source")
-        return [cancel for cancel in self.cancels if is_trios or cancel.scope in text]
+        return [cancel for cancel in self.cancels if cancel.scope in text]
 
 
 @contextmanager
@@ -295,7 +300,7 @@ def _left_out(steps: list[PassedFrame]) -> Iterator[Fact]:
     """Yield what an exception that left the author's code has skipped there."""
     for step in steps:
         skipped: list[ast.stmt] = []
-        for block in reversed(_blocks(step)):
+        for block in reversed(_blocks(step)):  # the innermost first: in the order of their turns
             for statement in block.statements[block.at + 1 :]:
                 if statement.lineno not in step.after and _is_clean_up(statement, step):
                     skipped.append(statement)
@@ -312,8 +317,9 @@ def _first(kind: str, step: PassedFrame, skipped: list[ast.stmt]) -> Iterator[Fa
 
 def _is_clean_up(statement: ast.stmt, step: PassedFrame) -> bool:
     """Tell whether a statement awaits or calls something, and is no answer to the server."""
-    works = _awaits(statement) or _calls(statement)
-    return works and not _sends(statement, step)
+    if _sends(statement, step):
+        return False
+    return _awaits(statement) or _calls(statement)
 
 
 def _awaits(statement: ast.stmt) -> bool:
@@ -342,7 +348,7 @@ def _blocks(step: PassedFrame) -> list[Block]:
     blocks: list[Block] = []
     try:
         node: Any = ast.parse("".join(linecache.getlines(step.code.co_filename)))
-    except SyntaxError:
+    except SyntaxError:  # it is no source of Python, or has changed
         return blocks
     while inner := _inner(node, step.line):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -32,33 +32,48 @@ ENTER_PLAIN = _MANAGER.__enter__.__code__
 def never_entered(found: Collection[Registered], ran: "Ran") -> Iterator[Fact]:
     """Yield those that did not run, and those that cannot be called."""
     distinct = {}
-    for each in found:
-        which = id(each.value) if each.code in ran.shared else 0
-        distinct[each.name, each.place, which] = each
-    for each in distinct.values():
-        parts = {"receiver": each.receiver, "place": each.place.fact()}
-        if not each.code:
-            kind = type(each.value).__name__
-            wrong = "given-module" if isinstance(each.value, ModuleType) else "given-no-lifespan"
-            yield fact(wrong, name=each.name, type=kind, **parts)
-        elif not ran.has_run(each) and not _ran_otherwise(each.code, ran.codes):
-            named = {"name": each.name} if each.kind == REGISTERED_LATE else {}
-            yield fact(each.kind, **named, **parts)
+    for registered in found:
+        # of those that a factory has made, which have the same code, each counts
+        which = id(registered.value) if registered.code in ran.shared else 0
+        distinct[registered.name, registered.place, which] = registered
+    for registered in distinct.values():
+        name, kind = registered.name, registered.kind
+        parts = {"receiver": registered.receiver, "place": registered.place.fact()}
+        if not registered.code:
+            wrong = "given-no-lifespan"
+            if isinstance(registered.value, ModuleType):
+                wrong = "given-module"
+            yield fact(wrong, name=name, type=type(registered.value).__name__, **parts)
+        elif ran.has_run(registered) or _ran_otherwise(registered.code, ran.codes):
+            continue
+        elif kind == REGISTERED_LATE:
+            yield fact(kind, name=name, **parts)
+        else:
+            yield fact(kind, **parts)
 
 
 def _is_call_of(frame: FrameType, value: Any) -> bool:  # pragma: no cover  as what calls it
     """Tell whether a frame is of this function or object, and not of another with the same code."""
-    variables = frame.f_locals
     if isinstance(value, FunctionType):
-        cells = unwrap(value).__closure__ or ()
-        pairs = [*zip(frame.f_code.co_freevars, cells, strict=False)]
-        return bool(pairs) and all(variables.get(name) is _held(cell) for name, cell in pairs)
+        return _has_variables_of(frame, unwrap(value))
     if not frame.f_code.co_argcount:
         return False
-    receiver = variables.get(frame.f_code.co_varnames[0])
+    receiver = frame.f_locals.get(frame.f_code.co_varnames[0])
     if isinstance(value, MethodType):
         return value.__self__ is receiver
     return receiver is value or type(receiver) is value
+
+
+def _has_variables_of(frame: FrameType, function: Any) -> bool:  # pragma: no cover  as its caller
+    """Tell whether a frame has the variables of the function around it that this one has."""
+    names = frame.f_code.co_freevars
+    if not names or not function.__closure__:  # nothing tells one from another
+        return False
+    variables = frame.f_locals
+    for name, cell in zip(names, function.__closure__, strict=False):
+        if variables.get(name) is not _held(cell):
+            return False
+    return True
 
 
 def _held(cell: CellType) -> object:  # pragma: no cover  as what calls it
@@ -72,15 +87,28 @@ def _functions(value: Any) -> Iterator[Any]:  # pragma: no cover  as what calls 
     """Yield a function, and those that it wraps."""
     while value is not None:
         yield value
-        value = getattr(value, "__wrapped__", None) if isinstance(value, FunctionType) else None
+        if not isinstance(value, FunctionType):
+            return
+        value = getattr(value, "__wrapped__", None)
 
 
 def _ran_otherwise(code: CodeType, ran: Collection[CodeType]) -> bool:
     """Tell whether a library has run the functions that its lifespan calls without it."""
     if is_own(code.co_filename):
         return False
-    inner = (each for each in ran if each.co_filename == code.co_filename)
-    return any(each.co_name in code.co_names for each in inner)
+    for other in ran:
+        if other.co_filename == code.co_filename and other.co_name in code.co_names:
+            return True
+    return False
+
+
+def _sharing(found: Collection[Registered]) -> dict[CodeType, dict[int, Any]]:
+    """Return the code that several functions or objects have, with these by their IDs."""
+    by_code: dict[CodeType, dict[int, Any]] = {}
+    for registered in found:
+        if registered.code:
+            by_code.setdefault(registered.code, {})[id(registered.value)] = registered.value
+    return {code: values for code, values in by_code.items() if len(values) > 1}
 
 
 class Entrance(NamedTuple):
@@ -111,11 +139,7 @@ class Ran:
 
     def __init__(self, found: Collection[Registered] = ()) -> None:
         self.codes = set[CodeType]()
-        self.shared: dict[CodeType, dict[int, Any]] = {}
-        for each in found:
-            if each.code:
-                self.shared.setdefault(each.code, {})[id(each.value)] = each.value
-        self.shared = {code: values for code, values in self.shared.items() if len(values) > 1}
+        self.shared = _sharing(found)
         self.run = set[int]()  # the IDs of those that have run, where several share their code
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
@@ -129,22 +153,37 @@ class Ran:
     def note(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note what a profile function is told."""
         code = frame.f_code
-        if event == "call" and code not in self.codes and _runs(frame):
-            self.codes.add(code)
-            if given.parameters(code) or (code.co_name == "__init__" and self.opened.note(frame)):
-                self.watched.add(id(code))
-        if event == "call" and code in self.shared:
-            self._note_shared(frame)
+        if event != "call":
+            if code is ENTER:
+                self.enter(frame, event, value)
+            return
+        self._note_run(frame)
         if code is ENTER:
             self.enter(frame, event, value)
-        elif event == "call" and code is MAKE:
+        elif code is MAKE:
             self.make(frame)
-        elif event == "call" and code is ENTER_PLAIN:
+        elif code is ENTER_PLAIN:
             self.entered(frame.f_locals["self"])
-        elif event == "call" and id(code) in self.watched:
+        elif id(code) in self.watched:
             if code.co_name == "__init__":
                 self.opened.note(frame)
             self.given += given.given_to(frame)
+
+    def _note_run(self, frame: FrameType) -> None:  # pragma: no cover  as what calls it
+        """Note that code runs, and which of those that share it."""
+        code = frame.f_code
+        if code not in self.codes and _runs(frame):
+            self.codes.add(code)
+            if self._takes_or_makes(frame):
+                self.watched.add(id(code))
+        if code in self.shared:
+            self._note_shared(frame)
+
+    def _takes_or_makes(self, frame: FrameType) -> bool:  # pragma: no cover  as what calls it
+        """Tell whether a function takes a lifespan, or makes something that one has to close."""
+        if given.parameters(frame.f_code):
+            return True
+        return frame.f_code.co_name == "__init__" and self.opened.note(frame)
 
     def _note_shared(self, frame: FrameType) -> None:  # pragma: no cover  as what calls it
         """Note which of those that share their code a call is of."""
@@ -158,7 +197,9 @@ class Ran:
         if registered.code not in self.codes:
             return False
         values = self.shared.get(registered.code)
-        if values is None or self.run.isdisjoint(values):  # it is not known which of them it was
+        if values is None:  # no other has this code
+            return True
+        if self.run.isdisjoint(values):  # it is not known which of them it was
             return True
         return id(registered.value) in self.run
 
@@ -166,21 +207,25 @@ class Ran:
         """Note which of those that share their code is made of a function that is entered."""
         for values in self.shared.values():
             for value in values.values():
-                if any(each is function for each in _functions(value)):
+                if any(inner is function for inner in _functions(value)):
                     self.run.add(id(value))
 
     def make(self, frame: FrameType) -> None:  # pragma: no cover
         """Note that a context manager is made in an author's line."""
-        maker = frame.f_back.f_back if frame.f_back else None  # of the function that is decorated
-        if maker and is_own(maker.f_code.co_filename):
-            variables = frame.f_locals
-            name = f"{short_name(variables['func'].__qualname__)}()"
-            where = Place.at(name, maker.f_code.co_filename, maker.f_lineno)
-            manager = variables["self"]
-            before = self.made.get(id(manager))
-            if before:  # an ID is that of another object once its object has gone
-                self.gone.append(before)
-            self.made[id(manager)] = (weakref.ref(manager), where)
+        decorated = frame.f_back  # what `contextmanager` puts in the place of a function
+        maker = decorated.f_back if decorated else None
+        if maker is None:
+            return
+        if not is_own(maker.f_code.co_filename):
+            return
+        variables = frame.f_locals
+        name = f"{short_name(variables['func'].__qualname__)}()"
+        where = Place.at(name, maker.f_code.co_filename, maker.f_lineno)
+        manager = variables["self"]
+        before = self.made.get(id(manager))
+        if before:  # an ID is that of another object once its object has gone
+            self.gone.append(before)
+        self.made[id(manager)] = (weakref.ref(manager), where)
 
     def entered(self, manager: Any) -> None:  # pragma: no cover  a profile function calls it
         """Note that a context manager is entered."""
@@ -190,7 +235,7 @@ class Ran:
 
     def unentered(self) -> Iterator[Fact]:
         """Yield the context managers that were made and have gone without being entered."""
-        for manager, where in [*self.gone, *self.made.values()]:
+        for manager, where in self.gone + list(self.made.values()):
             if manager() is None:
                 yield fact("made-only", place=where.fact())
 
@@ -200,22 +245,28 @@ class Ran:
         self.entered(manager)
         if event == "return":
             self.values.append((manager, value))
-        elif (given := getattr(manager, "args", None)) is not None:
-            self._runs_function(manager.func)
-            by: FrameType | None = frame
-            while by and by.f_code.co_filename == ENTER.co_filename:  # such as an exit stack
-                by = by.f_back
-            again = self._is_open(manager.func, given)
-            self.entrances.append(Entrance(manager, given, _enterer(by), again, manager.func))
+            return
+        arguments = getattr(manager, "args", None)
+        if arguments is None:  # contextlib removes them as it is entered: it goes on after a wait
+            return
+        self._runs_function(manager.func)
+        by: FrameType | None = frame
+        while by and by.f_code.co_filename == ENTER.co_filename:  # such as an exit stack
+            by = by.f_back
+        again = self._is_open(manager.func, arguments)
+        self.entrances.append(Entrance(manager, arguments, _enterer(by), again, manager.func))
 
     def _is_open(  # pragma: no cover  as what calls it
-        self, function: object, given: tuple[object, ...]
+        self, function: object, arguments: tuple[object, ...]
     ) -> bool:
         """Tell whether a context manager of this function, with these arguments, is open."""
-        for each in self.entrances:
-            if each.function is not function or not each.manager.gen.ag_frame:
+        for entrance in self.entrances:
+            if entrance.function is not function:
                 continue
-            if [*map(id, each.given)] == [*map(id, given)]:
+            if not entrance.manager.gen.ag_frame:  # its generator has ended: it is closed
+                continue
+            # by identity: to compare would ask the author's objects
+            if list(map(id, entrance.given)) == list(map(id, arguments)):
                 return True
         return False
 
@@ -237,11 +288,15 @@ class Ran:
         known = {registered.code: registered for registered in found if registered.stateful}
         yielded = {id(manager): value for manager, value in self.values}
         for entrance in self.entrances:
+            if entrance.code not in known:
+                continue
             value = yielded.get(id(entrance.manager))
-            if entrance.code not in known or not isinstance(value, Mapping):
+            if not isinstance(value, Mapping):
                 continue
             missing = {key: part for key, part in value.items() if key not in state}
-            kept = held([subject, *state.values()]) if missing else {}
+            kept: Mapping[int, object] = {}
+            if missing:  # the search looks at all that the application holds
+                kept = held([subject, *state.values()])
             place_of_code = known[entrance.code].place.fact()
             for key, part in missing.items():
                 if id(part) in kept:
@@ -256,10 +311,13 @@ def _enterer(frame: FrameType | None) -> Fact | str:  # pragma: no cover
     """Return who enters a context manager, unless that is Starlette, which puts it into a state."""
     if frame is None or is_ours(frame.f_code.co_filename):
         return ""
-    if at := place([line(frame)]):
+    at = place([line(frame)])
+    if at is not None:
         return at.fact()
     name = library(frame.f_globals.get("__name__", ""))
-    return "" if name in FRAMEWORKS else name
+    if name in FRAMEWORKS:
+        return ""
+    return name
 
 
 def _runs(frame: FrameType) -> bool:  # pragma: no cover

@@ -27,11 +27,16 @@ class Fact(NamedTuple):
 
     def at(self, place: "Place | None", kind: str = "at-place") -> "Fact":
         """Return this fact with its place, if that is known."""
-        return fact(kind, what=self, place=place.fact()) if place else self
+        if place is None:
+            return self
+        return fact(kind, what=self, place=place.fact())
 
     def data(self) -> dict[str, Any]:
         """Return what JSON can hold: nested objects with a key `kind`, and the parts."""
-        return {"kind": self.kind, **{name: _data(part) for name, part in self.parts.items()}}
+        data: dict[str, Any] = {"kind": self.kind}
+        for name, part in self.parts.items():
+            data[name] = _data(part)
+        return data
 
 
 def fact(kind: str, /, **parts: Any) -> Fact:
@@ -50,7 +55,9 @@ def kinds_in(part: object) -> Iterator[str]:
 def _data(part: Any) -> Any:
     if isinstance(part, Fact):
         return part.data()
-    return [*map(_data, part)] if isinstance(part, tuple) else part
+    if isinstance(part, tuple):
+        return list(map(_data, part))
+    return part
 
 
 def short_path(file: Path) -> str:
@@ -62,11 +69,13 @@ def short_path(file: Path) -> str:
     for number in range(len(parts) - 1, 0, -1):
         if parts[number - 1] in INSTALLED:
             return str(Path(*parts[number:]))
-    folders = [folder for folder in sys.path if folder and file.is_relative_to(folder)]
     here = current_folder()
     if here and file.is_relative_to(here):
-        folders = [here]
-    return str(file.relative_to(max(folders, key=len))) if folders else str(file)
+        return str(file.relative_to(here))
+    folders = [folder for folder in filter(None, sys.path) if file.is_relative_to(folder)]
+    if not folders:
+        return str(file)
+    return str(file.relative_to(max(folders, key=len)))
 
 
 def current_folder() -> str:
@@ -112,10 +121,12 @@ class Error(NamedTuple):
 
     def of(self, *classes: str) -> list[ErrorData]:
         """Return those of the chain that are of one of these classes, by their whole names."""
-        return [each for each in self.chain if not set(classes).isdisjoint(each.classes)]
+        return [raised for raised in self.chain if not set(classes).isdisjoint(raised.classes)]
 
     def fact(self) -> Fact:
         """Return the exception as part of a sentence."""
         kind = "error" if self.text else "error-bare"
-        text = self.text if self.text.endswith("..") else self.text.removesuffix(".")
+        text = self.text
+        if not text.endswith(".."):  # a full stop would end the sentence that this is a part of
+            text = text.removesuffix(".")
         return fact(kind, type=self.type, text=text).at(self.place)

@@ -63,29 +63,34 @@ def _wanted(code: CodeType) -> tuple[str, ...]:  # pragma: no cover
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     of_function = (PARAMETERS.get(code.co_name), PARAMETERS.get(code.co_qualname))
     wanted = [name for name in names if name in LIFESPANS or name in of_function]
-    return () if not wanted or is_own(code.co_filename) else tuple(wanted)
+    if not wanted or is_own(code.co_filename):
+        return ()
+    return tuple(wanted)
 
 
 def given_to(frame: FrameType) -> list[Given]:  # pragma: no cover
     """Return what an author's call gives to this frame, which begins."""
-    by, function = frame.f_back, frame.f_code.co_name
+    by = frame.f_back
+    function = frame.f_code.co_name
     if function in PARAMETERS:
         while by and not is_own(by.f_code.co_filename):  # such as a decorator of the framework's
             outer = by.f_code.co_qualname.partition(".<locals>")[0].rpartition(".")[2]
-            function = outer if outer in PARAMETERS else function
+            if outer in PARAMETERS:  # which the author has called, by its own name
+                function = outer
             by = by.f_back
     if not by or not is_own(by.f_code.co_filename):
         return []
     place = Place.at(short_name(by.f_code.co_qualname), by.f_code.co_filename, by.f_lineno)
     receiver = frame.f_locals.get("self")
-    found = []
+    given = []
     for parameter in parameters(frame.f_code):
-        value = frame.f_locals.get(parameter)
-        for each in value if isinstance(value, (list, tuple)) else [value]:
-            if each is not None:
-                name = _name(each, by)
-                found.append(Given(parameter, function, receiver, each, name, place))
-    return found
+        argument = frame.f_locals.get(parameter)
+        values = argument if isinstance(argument, (list, tuple)) else [argument]
+        for value in values:
+            if value is not None:
+                name = _name(value, by)
+                given.append(Given(parameter, function, receiver, value, name, place))
+    return given
 
 
 def _name(value: Any, by: FrameType) -> str:  # pragma: no cover
@@ -96,8 +101,8 @@ def _name(value: Any, by: FrameType) -> str:  # pragma: no cover
     if isinstance(value, (FunctionType, MethodType, type)):
         return short_name(value.__qualname__)
     for variables in (by.f_locals, by.f_globals):
-        for name, each in [*variables.items()]:
-            if each is value:
+        for name, variable in list(variables.items()):
+            if variable is value:
                 return name
     return type(value).__name__
 

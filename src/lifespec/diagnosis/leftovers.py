@@ -21,7 +21,7 @@ from lifespec.diagnosis.alive import children, keeps_process
 from lifespec.diagnosis.author import caller, described, library, place
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
-from lifespec.diagnosis.stacks import is_ours, is_own, line, short_name
+from lifespec.diagnosis.stacks import is_ours, is_own, is_own_code, line, short_name
 
 TIME_TO_END = 0.5  # seconds that threads and processes have to end
 TIME_TO_END_OF_A_POOL = 2.0  # the same for threads of a pool
@@ -45,7 +45,9 @@ class Tasks:
 
     def __init__(self, belongs: Callable[[asyncio.Task[Any]], bool] | None = None) -> None:
         self.made: WeakKeyDictionary[asyncio.Task[Any], Place | None] = WeakKeyDictionary()
-        self.belongs = belongs or self.made.__contains__
+        self.belongs: Callable[[asyncio.Task[Any]], bool] = self.made.__contains__
+        if belongs is not None:
+            self.belongs = belongs
 
     def __call__(
         self, loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any
@@ -80,7 +82,9 @@ class Tasks:
             await asyncio.sleep(0)
         facts = []
         for task in running:
-            if task.done() or not self.belongs(task):
+            if task.done():
+                continue
+            if not self.belongs(task):
                 continue
             kind = "task-unawaited" if task.cancelling() else "task-left"
             facts.append(fact(kind, name=task_name(task, self.made.get(task))))
@@ -201,10 +205,10 @@ def daemons(before: Collection[threading.Thread]) -> list[Fact]:
     """Return the daemon threads of the author's functions that started meanwhile and do not end."""
     started = []
     for thread in threading.enumerate():
-        if not thread.daemon or thread in before:
+        if thread in before:
             continue
         code = getattr(_function_of(thread), "__code__", None)
-        if code and is_own(code.co_filename):  # a function in C has none
+        if thread.daemon and is_own_code(code):
             started.append(thread)
     left = _unended(started, threading.Thread.is_alive)
     return [fact("daemon-left", name=_thread_name(thread)) for thread in left]

@@ -38,15 +38,16 @@ class Logged(NamedTuple):
 
 def _is_finalized() -> bool:
     """Tell whether a library says something as one of its objects goes: nobody has closed that."""
-    frames = [frame for frame, _line in traceback.walk_stack(None)]
-    finalizers = [each for each in frames if each.f_code.co_name == "__del__"]
-    return any(is_installed(each.f_code.co_filename) for each in finalizers)
+    for frame, _line in traceback.walk_stack(None):
+        if frame.f_code.co_name == "__del__" and is_installed(frame.f_code.co_filename):
+            return True
+    return False
 
 
 class _Errors(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self.found: list[Logged] = []
+        self.logged: list[Logged] = []
 
     @guarded  # logging lets what a handler raises out of the application's call
     def emit(self, record: logging.LogRecord) -> None:
@@ -59,7 +60,7 @@ class _Errors(logging.Handler):
         if record.exc_info and record.exc_info[1] is not None:
             error = described(record.exc_info[1])
         line = next(iter(text.splitlines()), "")
-        self.found.append(Logged(record.levelname, record.name, line, time.monotonic(), error))
+        self.logged.append(Logged(record.levelname, record.name, line, time.monotonic(), error))
 
 
 def _message_of(record: logging.LogRecord) -> str:
@@ -78,16 +79,27 @@ def logging_errors() -> Iterator[list[Logged]]:
 
     Those of loggers that do not propagate count, too.
     """
-    known = logging.root.manager.loggerDict.values()
-    apart = [each for each in known if isinstance(each, logging.Logger) and not each.propagate]
+    loggers: list[logging.Logger] = [logging.root]
+    for logger in logging.root.manager.loggerDict.values():
+        if isinstance(logger, logging.Logger) and not logger.propagate:  # others only hold a place
+            loggers.append(logger)
     handler = _Errors()
-    for logger in (logging.root, *apart):
+    for logger in loggers:
         logger.addHandler(handler)
     try:
-        yield handler.found
+        yield handler.logged
     finally:
-        for logger in (logging.root, *apart):
+        for logger in loggers:
             logger.removeHandler(handler)
+
+
+def _is_told(category: type[Warning], text: str) -> bool:
+    """Tell whether a warning is of something that was never awaited, or not closed."""
+    if category is RuntimeWarning:
+        return _UNAWAITED in text
+    if category is ResourceWarning:
+        return _UNCLOSED.search(text) is not None
+    return False
 
 
 @contextmanager
@@ -97,8 +109,7 @@ def noting_warnings(logged: list[Logged]) -> Iterator[None]:
     @guarded
     def note(message: Warning | str, category: type[Warning], *_: object) -> None:
         text = text_of(message)
-        is_unawaited = category is RuntimeWarning and _UNAWAITED in text
-        if is_unawaited or (category is ResourceWarning and _UNCLOSED.search(text)):
+        if _is_told(category, text):
             shown = _NUMBERS.sub("", text)
             logged.append(Logged("WARNING", category.__name__, shown, time.monotonic()))
 

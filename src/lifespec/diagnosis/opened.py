@@ -6,7 +6,6 @@ A session, a client, a pool: objects of libraries that say whether they are clos
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType
-from typing import Any
 
 from lifespec.diagnosis.author import caller, library
 from lifespec.diagnosis.fact import Fact, Place, fact
@@ -26,21 +25,27 @@ class Made:
     def note(self, frame: FrameType) -> bool:  # pragma: no cover  a profile function calls it
         """Note the object that an `__init__` gets; return whether one has to close it."""
         code = frame.f_code
-        value = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+        if not code.co_argcount:
+            return False
+        value = frame.f_locals.get(code.co_varnames[0])
         if not _closing(type(value)):
             return False
         by: FrameType | None = frame
         while by and by.f_code.co_name == "__init__":  # of the object, or of one that it is part of
             by = by.f_back
-        where = caller(by) if by else None
-        if where:
+        if by is None:
+            return True
+        where = caller(by)
+        if where is not None:
             self._places[id(value)] = (type(value), where)
         return True
 
     def place(self, value: object) -> Place | None:
         """Return where an object was made; None if that was not seen."""
         kind, where = self._places.get(id(value), (None, None))
-        return where if kind is type(value) else None  # else it has the number of one that has gone
+        if kind is not type(value):  # it has the number of one that has gone
+            return None
+        return where
 
 
 def _closing(kind: type) -> str:
@@ -58,30 +63,42 @@ def unclosed(made: Made, roots: Callable[[], Iterable[object]] = tuple) -> list[
     its own use.  Of an object and its parts the object counts.  Those that were frozen before a
     process was forked are left out: the collector has none of them.
     """
-    names: dict[int, tuple[str, str]] = {}  # by class: its package, and what says that it is closed
-    opened: list[tuple[Any, str]] = []
-    for each in gc.get_objects():
-        kind = type(each)
-        if id(kind) not in names:
-            name = _closing(kind)
-            names[id(kind)] = (library(str(kind.__module__)) if name else "", name)
-        package, name = names[id(kind)]
-        if package and _is_open(each, name):
-            opened.append((each, package))
-    kept: Mapping[int, object] | None = None
-    parts = {id(part) for each, _package in opened for part in _parts(each)}
-    found: list[Fact] = []
-    for each, package in opened:
-        where = made.place(each)
-        if where is None and kept is None:
-            kept = held(roots())
-        if id(each) in parts or (where is None and id(each) not in (kept or ())):
+    opened = _opened()
+    parts: set[int] = set()  # their IDs
+    for value, _package in opened:
+        parts.update(map(id, _parts(value)))
+    kept: Mapping[int, object] | None = None  # what the roots hold: a search, made only if needed
+    facts: list[Fact] = []
+    for value, package in opened:
+        if id(value) in parts:
             continue
-        what = fact("of-package", name=type(each).__name__, package=package)
-        if where:
-            what = fact("task", name=what, place=where.fact())
-        found.append(fact("unclosed", name=what))
-    return sorted(dict.fromkeys(found), key=str)
+        name = fact("of-package", name=type(value).__name__, package=package)
+        where = made.place(value)
+        if where is not None:
+            name = fact("task", name=name, place=where.fact())
+        else:
+            if kept is None:
+                kept = held(roots())
+            if id(value) not in kept:
+                continue
+        facts.append(fact("unclosed", name=name))
+    return sorted(dict.fromkeys(facts), key=str)
+
+
+def _opened() -> list[tuple[object, str]]:
+    """Return the objects of libraries that say that they are not closed, each with its package."""
+    closings: dict[int, tuple[str, str]] = {}  # by class: package, what says that it is closed
+    opened: list[tuple[object, str]] = []
+    for value in gc.get_objects():
+        kind = type(value)
+        if id(kind) not in closings:  # a class may have a hash of its own
+            name = _closing(kind)
+            package = library(str(kind.__module__)) if name else ""
+            closings[id(kind)] = (package, name)
+        package, name = closings[id(kind)]
+        if package and _is_open(value, name):
+            opened.append((value, package))
+    return opened
 
 
 def _is_open(value: object, name: str) -> bool:
@@ -97,6 +114,6 @@ def _parts(value: object) -> Iterator[object]:
     """Yield what an object has, as its variables or as those of its parts."""
     for part in gc.get_referents(value)[:MOST_PARTS]:
         if type(part) is dict:  # its variables
-            yield from [*part.values()][:MOST_PARTS]
+            yield from list(part.values())[:MOST_PARTS]
         elif part is not type(value):
             yield part

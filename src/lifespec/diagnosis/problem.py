@@ -49,8 +49,11 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     # what a framework cannot use
     "lifespan-shape": Kinds(
         tell=[
-            *("advise-no-call", "advise-decorator", "advise-one-argument"),
-            *("given-module", "given-no-lifespan"),
+            "advise-no-call",
+            "advise-decorator",
+            "advise-one-argument",
+            "given-module",
+            "given-no-lifespan",
         ]
     ),
     "yields-no-mapping": Kinds(tell=["advise-mapping"]),
@@ -111,4 +114,9 @@ def problem_of(found: Fact) -> str:
 
 def names_of(facts: Iterable[object]) -> list[str]:
     """Return the names of the problems that facts and their parts tell of, each once."""
-    return [*dict.fromkeys(_ALL[kind] for each in facts for kind in kinds_in(each) if kind in _ALL)]
+    names = {}  # with keys alone: they stay in order
+    for found in facts:
+        for kind in kinds_in(found):
+            if kind in _ALL:
+                names[_ALL[kind]] = True
+    return list(names)

@@ -80,9 +80,16 @@ def is_ours(file: str) -> bool:
 
 def is_own(file: str) -> bool:
     """Tell whether a file is the author's; one such as `<string>` is not."""
-    if is_installed(file) or is_ours(file):
-        return file.startswith(tuple(served))
-    return True
+    if file.startswith(tuple(served)):
+        return True
+    if is_installed(file):
+        return False
+    return not is_ours(file)
+
+
+def is_own_code(code: Any) -> bool:
+    """Tell whether code is the author's; that of a function in C is None."""
+    return code is not None and is_own(code.co_filename)
 
 
 def name_of(call: Any) -> str:
@@ -319,7 +326,9 @@ def application(frame: Any) -> dict[str, str]:
 
 
 def _is_scope(value: Any) -> bool:
-    return issubclass(type(value), dict) and type(value.get("type")) is str
+    if not issubclass(type(value), dict):  # `isinstance` would ask the value
+        return False
+    return type(value.get("type")) is str
 
 
 def lines_to_show(frames: list[Any]) -> list[Line]:
@@ -338,7 +347,7 @@ def lines_to_show(frames: list[Any]) -> list[Line]:
     lines = []
     for frame in frames[begin:]:
         file = frame.f_code.co_filename
-        if not is_carrier(file) and not is_ours(file):
+        if not says_nothing(file):
             lines.append(line(frame))
     return lines
 
@@ -378,8 +387,9 @@ def is_idle(frames: list[Any]) -> bool:
     for frame in frames:
         if frame.f_code.co_name == "_run_once" and is_loop(frame.f_code.co_filename):
             return is_loop(last.co_filename) and last.co_name in _SELECTS
-    runs = any(frame.f_code.co_flags & _COROUTINE for frame in frames)
-    return not runs and not is_own(last.co_filename)
+    if any(frame.f_code.co_flags & _COROUTINE for frame in frames):
+        return False
+    return not is_own(last.co_filename)
 
 
 def is_carrier(file: str) -> bool:
@@ -389,6 +399,11 @@ def is_carrier(file: str) -> bool:
     if file.replace("\\", "/").endswith(_CARRYING):
         return True
     return _package(file) in _CARRIERS
+
+
+def says_nothing(file: str) -> bool:
+    """Tell whether the lines of a file tell an author nothing: a carrier's, and lifespec's."""
+    return is_carrier(file) or is_ours(file)
 
 
 def _package(file: str) -> str:

@@ -187,7 +187,9 @@ class Looks:
 
     def _has_come_back(self, wait: Wait) -> bool:
         own = stacks.own_lines(wait.frames)
-        if wait.future is None or not own:
+        if wait.future is None:
+            return False
+        if not own:
             return False
         at = own[-1]
         times = self._times.get(at, 0)
@@ -268,4 +270,6 @@ def _code(module: str, name: str) -> Any:
 
 
 def _is_due(future: Any) -> bool:
-    return stacks.is_future(future) and bool(future.done())
+    if not stacks.is_future(future):
+        return False
+    return bool(future.done())

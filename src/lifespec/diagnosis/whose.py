@@ -61,8 +61,8 @@ def _lifespan_calls(frames: list[Any]) -> list[Any]:
     for frame in frames:
         if stacks.is_ours(frame.f_code.co_filename):
             continue
-        scope = stacks.arguments([frame]).get("scope")
-        if scope is not None and scope["type"] == "lifespan":
+        scope = stacks.arguments([frame]).get("scope", {})
+        if scope.get("type") == "lifespan":
             calls.append(frame)
     return calls
 
@@ -80,7 +80,7 @@ def _packages(frames: list[Any]) -> list[str]:
 def _package_of(frame: Any) -> str:
     """Return the package or module of a frame that is neither Python's, a carrier's nor ours."""
     file = frame.f_code.co_filename
-    if stacks.is_ours(file) or stacks.is_carrier(file):
+    if stacks.says_nothing(file):
         return ""
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
