@@ -14,6 +14,7 @@ from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.processes import leaving_none, until
 from lifespec.conformance.server import process
 from lifespec.conformance.server.process import ServerProcess
+from lifespec.watch.group import is_alive
 from sights import SERVE, SERVER
 
 LIMIT = 30.0  # seconds; nothing here takes one
@@ -23,14 +24,6 @@ WAIT = "import time; time.sleep(60)"
 def program(text: str, *words: str) -> ServerProcess:
     """Return a server that runs a program of a few lines."""
     return ServerProcess([sys.executable, "-c", text, *words], [])
-
-
-def alive(pid: int) -> bool:
-    """Whether a process is there, and no zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_signal_reaches_each_process_of_the_group() -> None:
@@ -92,7 +85,7 @@ def test_every_process_of_a_server_is_ended(then: str) -> None:
         assert until(lambda: "forked" in server.output, LIMIT)
         assert until(lambda: len(server.left()) == 3, LIMIT)
         pids = server.left() | {server.process.pid}
-    assert not any(map(alive, pids))
+    assert not any(map(is_alive, pids))
     assert server.left() == set()
 
 
@@ -120,7 +113,7 @@ def test_without_a_proc_the_group_of_the_server_is_ended_all_the_same(
     monkeypatch.setattr(processes, "PROC", tmp_path / "proc")
     with program(WAIT) as server:
         assert server.left() == set()
-    assert not alive(server.process.pid)
+    assert not is_alive(server.process.pid)
 
 
 def test_a_line_counts_when_its_end_is_there() -> None:
