@@ -156,6 +156,9 @@ THREAD = f"{KEPT} a thread that is not a daemon"
             [seen.Died(1.0, "pump", WrittenError("KeyError", "", []))],
             "the task `pump` has failed: KeyError. Until shutdown nothing awaits it.",
         ),
+        # noted soon after the stop, it may have failed before
+        ([*CLEANING, seen.Died(2.0, "pump", None)], "Until shutdown nothing awaits it."),
+        ([*CLEANING, seen.Died(9.0, "pump", None)], "while stopping, the task `pump` has failed: "),
         (
             [seen.Failed(1.0, ("KeyError", "x", __file__, 1, "f"))],
             "lifespec itself failed here, please",

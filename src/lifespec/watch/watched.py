@@ -15,6 +15,7 @@ from lifespec.watch.seen import At, CallState, Look, Signalled
 
 # servers that cancel no call of an application while they serve: something else has done it
 NEVER_CANCEL = ("uvicorn",)
+NOTICED = 2.0  # seconds until an agent notes a task that has failed while its server served
 STARTS = ("called", "starting")  # states of `course`
 # what the lines that have no more to say mean in `course`
 HAPPENED: Mapping[type, str] = {
@@ -85,7 +86,9 @@ class WatchedProcess:
         elif isinstance(line, seen.Hosted):
             self.host = line.by
         elif isinstance(line, seen.Died):
-            kind = "died-stopping" if self.is_stopping else "died"
+            kind = "died"
+            if self.stopped and self.is_stopping and line.time - self.stopped > NOTICED:
+                kind = "died-stopping"
             self.told.append(Ended(kind, line))
         elif isinstance(line, seen.Called):
             self.course = Course()  # perhaps anew: in the same process, after another one
