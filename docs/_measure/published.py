@@ -4,9 +4,9 @@
 
 Each has an environment of its own, which is made if it is missing.  It is started bare; checked by
 its command; watched from its start over three requests to SIGINT; started twice in one process by
-the fixture (`twice.py`); and watched once more where its startup can be made to wait for a port
-that accepts and never answers.  published.toml says how each statement was read beside the
-application's source; else it is "unread".
+the fixture (`twice.py`); and watched once more while its startup, its clean-up or a request waits
+for a port that accepts and never answers (`unanswered.py`).  published.toml says how each
+statement was read beside the application's source, else it is "unread"; and what was not said.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import json
 import os
 import pty
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -23,7 +24,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +33,8 @@ from records import Row, measure, table, versions
 from serving import free_port
 
 APPLICATIONS = table("published")
-CHECK, START, STOP, HANG = 500.0, 180.0, 40.0, 45.0  # seconds
+CHECK, START, STOP = 500.0, 180.0, 40.0  # seconds
+HANG, LASTED = 15.0, 7.0  # seconds until a server that hangs is killed, and before it is stopped
 REQUESTS = 3
 # statements that are read once for all: what they say was seen from inside the process
 ALIKE = {
@@ -68,7 +70,13 @@ class Place:
         hang = self.row["hang"] if hangs else {}
         for variable, value in {**self.row.get("env", {}), **hang.get("env", {})}.items():
             self.variables[variable] = self._filled(value)
-        self.command = shlex.split(self._filled(hang.get("command", self.row["command"])))
+        self.calls = self.here / "calls"  # of the function that gets no answer
+        if "call" in hang:
+            site = next(folder.glob("lib/python*/site-packages"))
+            shutil.copy(Path(__file__).with_name("unanswered.py"), site)
+            (site / "unanswered.pth").write_text("import unanswered\n", "utf-8")
+            self.variables["UNANSWERED"] = f"{hang['call']} {self.silent} {self.calls}"
+        self.command = shlex.split(self._filled(self.row["command"]))
 
     def __enter__(self) -> Self:
         if "before" in self.row:
@@ -119,6 +127,25 @@ class Place:
             return True
         except (OSError, ValueError):
             return False
+
+    def wait_until_it_calls(self, process: "subprocess.Popen[bytes]", request: str) -> None:
+        """Wait until the function is called that gets no answer, perhaps for a request.
+
+        The request stays open.
+        """
+        open_connections: list[socket.socket] = []
+
+        def is_called() -> bool:
+            if request and not open_connections:
+                with contextlib.suppress(OSError):
+                    connection = socket.create_connection(("127.0.0.1", self.port))
+                    self.stack.enter_context(connection)
+                    open_connections.append(connection)
+                    head = f"GET {request} HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n"
+                    connection.sendall(head.encode())
+            return self.calls.exists()
+
+        _wait_until(is_called, process)
 
     def wait_until_it_answers(self, process: "subprocess.Popen[bytes]", limit: float) -> bool:
         """Send requests until one is answered, the process has ended, or the time is over."""
@@ -193,6 +220,8 @@ def check(folder: Path, name: str) -> Row:
             raise RuntimeError("no report")
         told = json.loads(report.read_text("utf-8"))
     rows = [f"{row['label']}: {row['says']}" for row in told["rows"]]
+    if told["unchecked"]:
+        rows.append(f"unchecked: {told['unchecked']['says']}")
     says = [row for row in rows if row not in ("starts: yes", "stops: yes")]
     broken = [row["id"] for row in told["rules"] if row["verdict"] in ("fail", "warn")]
     frameworks = {finding["rule"] for finding in told["findings"] if finding["framework"]}
@@ -215,26 +244,81 @@ def _first_row(terminal: int, began: float) -> float | None:
             first = round(time.monotonic() - began, 1)
 
 
-def watch(folder: Path, name: str, *, hangs: bool = False) -> list[str]:
-    """Watch an application from its start over three requests to SIGINT; return what was said.
-
-    One that hangs gets no request.
-    """
-    with Place(folder, name, hangs=hangs) as place:
-        file = place.here / "watched.json"
-        process = place.start(
-            lifespec("watch", "--json", file, "--language", "en", "--", *place.command)
-        )
-        if not place.wait_until_it_answers(process, HANG if hangs else START) and not hangs:
+def watch(folder: Path, name: str) -> list[str]:
+    """Watch an application from its start over three requests to SIGINT; return what was said."""
+    with Place(folder, name) as place:
+        process, file = _watched(place)
+        if not place.wait_until_it_answers(process, START):
             raise RuntimeError("watched, it did not answer")
-        for _ in range(0 if hangs else REQUESTS - 1):
+        for _ in range(REQUESTS - 1):
             place.answers()
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            if process.poll() is None:
-                os.killpg(process.pid, number)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(STOP)
-        return [json.loads(line)["says"] for line in file.read_text("utf-8").splitlines()]
+        _stop(process, STOP)
+        return _said(file)
+
+
+def hang(folder: Path, name: str) -> tuple[Row, list[str]]:
+    """Watch an application that is made to hang; return how it was, and what was said."""
+    about = APPLICATIONS[name]["hang"]
+    when: str = about.get("when", "start")
+    with Place(folder, name, hangs=True) as place:
+        process, file = _watched(place)
+        if when == "stop":
+            if not place.wait_until_it_answers(process, START):
+                raise RuntimeError("watched, it did not answer")
+            os.killpg(process.pid, signal.SIGINT)
+        if "call" in about:
+            place.wait_until_it_calls(process, when if when.startswith("/") else "")
+            if not place.calls.exists():
+                raise RuntimeError(f"{about['call']} was not called")
+        else:
+            _wait_until(lambda: "startup has lasted" in "".join(_said(file)), process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(LASTED if "call" in about else STOP)
+        _stop(process, HANG)
+        provoked = {**about}
+        if "call" in about:
+            line = place.calls.read_text("utf-8").splitlines()[0]
+            function, _, file_and_line = line.partition(" ")
+            provoked["line"] = f"{function} {file_and_line.rpartition('site-packages/')[2]}"
+        return provoked, _said(file)
+
+
+def _watched(place: Place) -> tuple["subprocess.Popen[bytes]", Path]:
+    file = place.here / "watched.json"
+    words = lifespec("watch", "--json", file, "--language", "en", "--", *place.command)
+    return place.start(words), file
+
+
+def _stop(process: "subprocess.Popen[bytes]", limit: float) -> None:
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(limit)
+
+
+def _wait_until(is_so: Callable[[], bool], process: "subprocess.Popen[bytes]") -> None:
+    """Wait until something is so, for as long as a start may take, or the process has ended."""
+    end = time.monotonic() + START
+    while time.monotonic() < end and process.poll() is None and not is_so():
+        time.sleep(0.1)
+
+
+def _said(file: Path) -> list[str]:
+    """Return what was said until now, with where open requests are."""
+    if not file.exists():
+        return []
+    says = []
+    for line in file.read_text("utf-8").splitlines():
+        told = json.loads(line)
+        text = told["says"]
+        for row in told["rows"]:
+            if "method" in row and "place" in row:
+                place = row["place"]
+                where = f"`{place['function']}`, {place['file']}:{place['line']}"
+                text += f"; {row['method']} {row['path']}, in {where}"
+        says.append(text)
+    return says
 
 
 def twice(folder: Path, name: str) -> Row:
@@ -271,8 +355,9 @@ def row(folder: Path, name: str) -> Row:
     says += [f"watch: {line}" for line in watch(folder, name)]
     started = twice(folder, name)
     says += [f"fixture: {line}" for line in started["says"]]
-    if "hang" in about:
-        says += [f"hang: {line}" for line in watch(folder, name, hangs=True)]
+    provoked, lines = hang(folder, name)
+    says += [f"hang: {line}" for line in lines]
+    provoked["named"] = is_named(provoked, lines)
     package = about["packages"][0].partition("[")[0]
     return {
         "name": name,
@@ -280,9 +365,16 @@ def row(folder: Path, name: str) -> Row:
         "bare": begun,
         **checked,
         "answers": started["answers"],
+        "hang": provoked,
         "statements": [{"says": line, "read": read(name, line)} for line in dict.fromkeys(says)],
         "missed": about.get("missed", []),
     }
+
+
+def is_named(provoked: Row, lines: list[str]) -> bool:
+    """Tell whether what was said has the line of the call that gets no answer."""
+    place = provoked["line"].rpartition(" ")[2]
+    return any(place in line for line in lines)
 
 
 def read(name: str, says: str) -> str:
