@@ -1,4 +1,4 @@
-"""Each kind has a sentence in both languages, with the same parts; a report is made of them."""
+"""Each kind has a sentence in both languages, with the same parts."""
 
 import ast
 import re
@@ -12,12 +12,9 @@ import pytest
 
 import lifespec
 from lifespec.catalog import data, read_catalog, translator, wrapped
-from lifespec.conformance import Fact, Finding, Report, Verdict
-from lifespec.conformance.finding import Row
-from lifespec.conformance.report import render
+from lifespec.conformance import Fact
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import fact
-from lifespec.testing.trace import Entry
 from lifespec.words import Words, cut, sentences, short_repr
 
 SOURCE = Path(lifespec.__file__).parent
@@ -69,56 +66,6 @@ def parts(sentence: str) -> list[str]:
     return sorted(name for _text, name, *_rest in string.Formatter().parse(sentence) if name)
 
 
-SENT = Fact("sent-nothing")
-ENTRIES = (
-    Entry(0.0, "called", "lifespan"),
-    Entry(0.1, "refused", "lifespan.x", Fact("sent-nothing")),  # type: ignore[arg-type]
-    Entry(0.2, "cancelled"),
-)
-WHOLE = Report(
-    "shop:app",
-    "asgi 2.0",
-    (
-        Finding(Verdict.FAIL, "events-known", "case-1", SENT, "kept", "", ENTRIES),
-        Finding(Verdict.FAIL, "events-known", "case-2", SENT, "kept"),
-        Finding(Verdict.WARN, "receive-refuses-unknown", "case-3", SENT, framework="Starlette"),
-        Finding(Verdict.INFO, "startup-answered", "case-4", SENT),
-        Finding(Verdict.SKIP, "shutdown-answered", "case-4", Fact("does-not-stop")),
-        Finding(Verdict.PASS, "message-is-text", "case-5", fact("text", text="a\nb"), "shows", "b"),
-    ),
-    rows=(Row("where", fact("text", text="case-1")), Row("where", fact("text", text="case-2"))),
-    starts=True,
-    stops=True,
-    ends=True,
-)  # fmt: skip
-
-
-def test_a_report_has_the_first_lines_then_what_is_wrong() -> None:
-    text = str(WHOLE)
-    assert text.startswith(
-        "shop:app does not keep lifespan 2.0 (ASGI)\nwhere   case-1\n        case-2\n"
-    )
-    for each in (
-        "1 broken: events-known; 1 kept",
-        "1 that Starlette decides: lifespec explain receive-refuses-unknown",
-        "1 not judged: it does not stop",
-        "FAIL events-known ---",
-        "case-1, case-2",
-        "It sent nothing.",
-    ):
-        assert each in text
-    assert "WARN" not in text
-    assert all(len(line) <= 80 for line in text.splitlines())
-
-
-def test_a_report_is_chinese_to_the_last_word() -> None:
-    text = render(WHOLE, "zh", verbose=True)
-    assert HAN.search(text.splitlines()[0])
-    words = re.findall(r"[A-Za-z][a-z]{3,}", re.sub(r"`[^`]*`|[\w.:-]*[.:-][\w.:-]+", "", text))
-    known = "lifespan lifespec explain Starlette startup text shop dict"
-    assert {*words} <= {*known.split()}
-
-
 @pytest.mark.parametrize(
     ("language", "observed", "sentence"),
     [
@@ -154,78 +101,6 @@ def test_a_report_is_chinese_to_the_last_word() -> None:
 )
 def test_what_stands_in_a_sentence(language: str, observed: Fact, sentence: str) -> None:
     assert Words(language).say(observed) == sentence
-
-
-# ---- servers -----------------------------------------------------------------------------------
-
-END = fact("ended-after", way=fact("ended-with-status", status=3), seconds=0.2)
-
-
-def found(verdict: Verdict, rule: str, observed: Fact, case: str = "well-behaved") -> Finding:
-    return Finding(verdict, rule, case, observed, "served", "", ENTRIES)
-
-
-def of_server(*findings: Finding, **facts: Any) -> Report:
-    return Report("serve {app}", "asgi 2.0", findings, role="server", **facts)
-
-
-def test_a_faultless_server_has_a_line_for_what_is_open() -> None:
-    """Rules of which the same was seen share it; with --verbose it is shown in full."""
-    once = fact("shutdown-once", end=END)
-    report = of_server(
-        found(Verdict.PASS, "unsupported-by-raising", fact("served")),
-        found(Verdict.INFO, "unsupported-logged", fact("not-in-output")),
-        found(Verdict.PASS, "shutdown-sent", once),
-        found(Verdict.INFO, "shutdown-sent", once, "interrupted"),
-        found(Verdict.INFO, "crash-logged", fact("not-in-output"), "crashes-while-serving"),
-        rows=(Row("left out", fact("slow-cases", count=2)),),
-    )
-    assert str(report) == (
-        "serve {app} keeps lifespan 2.0 (ASGI)\n"
-        "left out   2 slow cases, of 30 to 60 s (--slow)\n"
-        "rules      4 rules: 1 kept, 3 open\n"
-        "open       unsupported-logged, crash-logged: It is not in the output.\n"
-        "           (well-behaved and 1 more)\n"
-        "           shutdown-sent: Shutdown came once; the process ended with status 3\n"
-        "           after 0.2 s. (interrupted)\n"
-    )
-    text = render(report, verbose=True)
-    assert "shutdown-sent: The server is stopped with SIGINT, the signal of\n" in text
-    assert "PASS  unsupported-by-raising  well-behaved\nINFO  unsupported-logged" in text
-    assert "specified   not specified. lifespec: `Lifespan` logs at level `info` that" in text
-    assert "specified   lifespan 2.0 (ASGI) does not specify this case." in text
-    assert "-- lifespan.x --" in text
-
-
-def test_a_broken_rule_is_a_block_with_a_hint() -> None:
-    remained = fact("remained", seconds=10.0)
-    report = of_server(
-        found(Verdict.FAIL, "unsupported-by-raising", fact("not-served-waits", end=remained)),
-        found(Verdict.WARN, "startup-failed-exits", fact("end", end=END)),
-        found(Verdict.SKIP, "state-untouched", fact("no-state")),
-    )
-    text = str(report)
-    assert text.startswith(
-        "serve {app} does not keep lifespan 2.0 (ASGI)\n"
-        "rules   3 rules: 1 broken, 1 missed, 1 not judged\n"
-        "\n"
-        "FAIL unsupported-by-raising -"
-    )
-    assert text.endswith("\nnot judged   state-untouched: The server provides no state.\n")
-    block = " ".join(text.partition("FAIL unsupported-by-raising")[2].split())
-    end = "the process was still there 10 s later"
-    assert f"actual It was not served and did not end by itself; {end}." in block
-    assert "hint The server waits for the answer alone." in block  # the one that was observed
-    assert "The process ended with status 3 after 0.2 s." in text
-
-
-def test_what_could_not_be_checked_has_no_table() -> None:
-    why = fact("no-lifespan")
-    report = of_server(found(Verdict.SKIP, "startup-sent", why), obstacle=why)
-    assert str(report) == (
-        "serve {app} could not be checked against lifespan 2.0 (ASGI)\n"
-        "The server calls the application with no lifespan scope: no lifespan took place.\n"
-    )
 
 
 # ---- texts of others ---------------------------------------------------------------------------

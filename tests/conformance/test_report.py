@@ -1,6 +1,7 @@
-"""The report as data: verdicts, the exit status, and what machines read."""
+"""A report: verdicts, the exit status, what machines read, and its text."""
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,11 +12,13 @@ from lifespec.conformance import Fact, Finding, Report, Verdict, cases
 from lifespec.conformance.cases import expected
 from lifespec.conformance.export import as_json, as_junit
 from lifespec.conformance.finding import Assessment, Row, finding
+from lifespec.conformance.report import render
 from lifespec.diagnosis.fact import fact
 from lifespec.testing.trace import Entry
 
 CASE = next(each for each in cases.load() if each.name == "start-and-stop")
 SENT = Fact("sent-nothing")
+HAN = re.compile("[一-鿿]")
 
 
 def found(verdict: Verdict, rule: str = "events-known", case: str = "one", **more: Any) -> Finding:
@@ -235,3 +238,120 @@ def test_junit_is_read_by_others(given: Report, counted: tuple[int, ...]) -> Non
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == counted
     assert (suites.tests, suites.failures, suites.errors) == counted[:3]
     assert len([*suite]) == suite.tests
+
+
+# ---- its text ----------------------------------------------------------------------------------
+
+ENTRIES = (
+    Entry(0.0, "called", "lifespan"),
+    Entry(0.1, "refused", "lifespan.x", Fact("sent-nothing")),  # type: ignore[arg-type]
+    Entry(0.2, "cancelled"),
+)
+MIXED = Report(
+    "shop:app",
+    "asgi 2.0",
+    (
+        Finding(Verdict.FAIL, "events-known", "case-1", SENT, "kept", "", ENTRIES),
+        Finding(Verdict.FAIL, "events-known", "case-2", SENT, "kept"),
+        Finding(Verdict.WARN, "receive-refuses-unknown", "case-3", SENT, framework="Starlette"),
+        Finding(Verdict.INFO, "startup-answered", "case-4", SENT),
+        Finding(Verdict.SKIP, "shutdown-answered", "case-4", Fact("does-not-stop")),
+        Finding(Verdict.PASS, "message-is-text", "case-5", fact("text", text="a\nb"), "shows", "b"),
+    ),
+    rows=(Row("where", fact("text", text="case-1")), Row("where", fact("text", text="case-2"))),
+    starts=True,
+    stops=True,
+    ends=True,
+)  # fmt: skip
+
+
+def test_a_report_has_the_first_lines_then_what_is_wrong() -> None:
+    text = str(MIXED)
+    assert text.startswith(
+        "shop:app does not keep lifespan 2.0 (ASGI)\nwhere   case-1\n        case-2\n"
+    )
+    for each in (
+        "1 broken: events-known; 1 kept",
+        "1 that Starlette decides: lifespec explain receive-refuses-unknown",
+        "1 not judged: it does not stop",
+        "FAIL events-known ---",
+        "case-1, case-2",
+        "It sent nothing.",
+    ):
+        assert each in text
+    assert "WARN" not in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_a_report_is_chinese_to_the_last_word() -> None:
+    text = render(MIXED, "zh", verbose=True)
+    assert HAN.search(text.splitlines()[0])
+    words = re.findall(r"[A-Za-z][a-z]{3,}", re.sub(r"`[^`]*`|[\w.:-]*[.:-][\w.:-]+", "", text))
+    known = "lifespan lifespec explain Starlette startup text shop dict"
+    assert {*words} <= {*known.split()}
+
+
+END = fact("ended-after", way=fact("ended-with-status", status=3), seconds=0.2)
+
+
+def observed(verdict: Verdict, rule: str, what: Fact, case: str = "well-behaved") -> Finding:
+    return Finding(verdict, rule, case, what, "served", "", ENTRIES)
+
+
+def test_a_faultless_server_has_a_line_for_what_is_open() -> None:
+    """Rules of which the same was seen share it; with --verbose it is shown in full."""
+    once = fact("shutdown-once", end=END)
+    report = of_server(
+        observed(Verdict.PASS, "unsupported-by-raising", fact("served")),
+        observed(Verdict.INFO, "unsupported-logged", fact("not-in-output")),
+        observed(Verdict.PASS, "shutdown-sent", once),
+        observed(Verdict.INFO, "shutdown-sent", once, "interrupted"),
+        observed(Verdict.INFO, "crash-logged", fact("not-in-output"), "crashes-while-serving"),
+        rows=(Row("left out", fact("slow-cases", count=2)),),
+    )
+    assert str(report) == (
+        "shop:app keeps lifespan 2.0 (ASGI)\n"
+        "left out   2 slow cases, of 30 to 60 s (--slow)\n"
+        "rules      4 rules: 1 kept, 3 open\n"
+        "open       unsupported-logged, crash-logged: It is not in the output.\n"
+        "           (well-behaved and 1 more)\n"
+        "           shutdown-sent: Shutdown came once; the process ended with status 3\n"
+        "           after 0.2 s. (interrupted)\n"
+    )
+    text = render(report, verbose=True)
+    assert "shutdown-sent: The server is stopped with SIGINT, the signal of\n" in text
+    assert "PASS  unsupported-by-raising  well-behaved\nINFO  unsupported-logged" in text
+    assert "specified   not specified. lifespec: `Lifespan` logs at level `info` that" in text
+    assert "specified   lifespan 2.0 (ASGI) does not specify this case." in text
+    assert "-- lifespan.x --" in text
+
+
+def test_a_broken_rule_is_a_block_with_a_hint() -> None:
+    remained = fact("remained", seconds=10.0)
+    report = of_server(
+        observed(Verdict.FAIL, "unsupported-by-raising", fact("not-served-waits", end=remained)),
+        observed(Verdict.WARN, "startup-failed-exits", fact("end", end=END)),
+        observed(Verdict.SKIP, "state-untouched", fact("no-state")),
+    )
+    text = str(report)
+    assert text.startswith(
+        "shop:app does not keep lifespan 2.0 (ASGI)\n"
+        "rules   3 rules: 1 broken, 1 missed, 1 not judged\n"
+        "\n"
+        "FAIL unsupported-by-raising -"
+    )
+    assert text.endswith("\nnot judged   state-untouched: The server provides no state.\n")
+    block = " ".join(text.partition("FAIL unsupported-by-raising")[2].split())
+    end = "the process was still there 10 s later"
+    assert f"actual It was not served and did not end by itself; {end}." in block
+    assert "hint The server waits for the answer alone." in block  # the one that was observed
+    assert "The process ended with status 3 after 0.2 s." in text
+
+
+def test_what_could_not_be_checked_has_no_table() -> None:
+    why = fact("no-lifespan")
+    report = of_server(observed(Verdict.SKIP, "startup-sent", why), obstacle=why)
+    assert str(report) == (
+        "shop:app could not be checked against lifespan 2.0 (ASGI)\n"
+        "The server calls the application with no lifespan scope: no lifespan took place.\n"
+    )
