@@ -134,7 +134,8 @@ async def test_cancelled_before_the_call_began(logged: Any, alone: bool, outcome
     lifespan = Lifespan(lambda *_: future, grace=None)
     server = asyncio.create_task(lifespan.startup())
     await asyncio.sleep(0)
-    for task in [lifespan._task] if alone else [server, lifespan._task]:
+    (call,) = asyncio.all_tasks() - {asyncio.current_task(), server}
+    for task in [call] if alone else [server, call]:
         task.cancel()
     await asyncio.wait([server])
     assert (server.cancelled(), lifespan.outcome, lifespan.phase) == (not alone, outcome, "ended")

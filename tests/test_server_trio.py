@@ -156,7 +156,7 @@ async def played(on: Either, script: Script, body: float, *, swallows: bool) -> 
     except Exception as error:
         raised = error
     end = type(raised), str(raised), getattr(raised, "message", None), on.now() - began
-    facts = lifespan.outcome, lifespan.phase, repr(lifespan.error), lifespan._inbox
+    facts = lifespan.outcome, lifespan.phase, repr(lifespan.error)
     return *facts, end, served, actor.facts, actor.refused, reports
 
 

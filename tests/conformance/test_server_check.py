@@ -137,7 +137,7 @@ def test_a_case_whose_port_another_program_took_is_played_with_another_port(
     with socket.create_server(("127.0.0.1", 0)) as other:
         taken = other.getsockname()[1]
         ports = [taken, free_port()] if name == "well-behaved" else [taken] * drawn
-        monkeypatch.setattr(process, "_free_port", lambda: ports.pop(0))
+        monkeypatch.setattr(process, "unused_port", lambda: ports.pop(0))
         seen = target().play(*chosen([name]), threading.Event())
     assert ports == []
     assert len([each for each in seen.answers if each.body]) == answered

@@ -102,7 +102,7 @@ def test_a_command_ends_what_was_started_meanwhile() -> None:
 
 def test_an_interpreter_that_no_check_takes_is_ended() -> None:
     with leaving_none(begin=True):
-        (begun,) = processes._begun
+        (begun,) = processes.untaken
     assert begun.process.wait(LIMIT) in (0, 1, -signal.SIGKILL)
     assert begun.socket.fileno() == -1
 

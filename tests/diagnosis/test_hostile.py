@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -99,7 +100,7 @@ def test_a_failure_of_an_observer_is_lifespecs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_failure_while_a_case_is_played_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lifespec.conformance.app.process._play", fails)
+    monkeypatch.setattr("lifespec.conformance.app.process.observe", fails)
     report = starts_and_stops()
     assert one_line(report).startswith("says.<locals>.app could not be checked")
     assert "lifespec itself failed here" in one_line(report)
@@ -110,14 +111,14 @@ def test_a_failure_while_a_case_is_played_is_no_verdict(monkeypatch: pytest.Monk
 def test_a_case_that_lifespec_failed_to_play_is_not_played_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    play, played = process._play, tmp_path / "played"
+    play, played = process.observe, tmp_path / "played"
 
     def plays(job: Job, case: Case, watch: Watch) -> Observation:
         with played.open("a") as file:
             file.write(f"{case.name}\n")
         return play(job, case, watch) if case.name == "start-and-stop" else fails()
 
-    monkeypatch.setattr(process, "_play", plays)
+    monkeypatch.setattr(process, "observe", plays)
     app = says("receive", STARTED, "receive", STOPPED)
     report = check_app(app, only=[SERVING], timeout=20)
     assert played.read_text().split() == ["start-and-stop", SERVING]
@@ -201,11 +202,17 @@ def logs() -> None:
         apart.propagate = True
 
 
+def takes() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leftovers, "handlers", lambda: {signal.SIGTERM: Interrupts()})
+        leftovers.taken({signal.SIGTERM: None})
+
+
 @pytest.mark.parametrize(
     "observes",
     [
         lambda: guard.listed(interrupts),
-        lambda: leftovers._handler(Interrupts()),
+        takes,
         lambda: stacks.text_of(Interrupts()),
         lambda: opened.unclosed(opened.Made()),
         logs,

@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -88,7 +87,26 @@ def test_a_wait_in_an_awaitable_of_ones_own_is_followed() -> None:
 
 
 def test_a_coroutine_of_an_extension_module_has_a_name_alone() -> None:
-    assert clock._place(SimpleNamespace(__qualname__="native.connect")) == "native.connect"
+    class Native(Coroutine[Any, Any, Any]):
+        def __init__(self) -> None:
+            self.__qualname__ = "native.connect"
+            self.waits = asyncio.Event().wait()
+
+        def send(self, value: Any) -> Any:
+            return self.waits.send(value)
+
+        def throw(self, *error: Any) -> Any:
+            return self.waits.throw(*error)
+
+        def close(self) -> None:
+            self.waits.close()
+
+        __await__ = None  # type: ignore[assignment]
+
+    async def main() -> None:
+        await asyncio.create_task(Native())
+
+    assert ": native.connect; " in deadlock_of(main)
 
 
 THREADS = "The virtual clock cannot wait for threads"

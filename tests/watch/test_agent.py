@@ -201,8 +201,17 @@ def test_an_installed_application_that_blocks_its_loop_at_once_is_its_authors(
 def test_a_loop_that_is_closed_before_it_is_asked_is_not_blocked() -> None:
     loop = uvloop.new_event_loop()
     loop.close()
-    busy = looks.Busy()
-    busy._post(loop, 0.0)
+    over: list[object] = []
+
+    def runs() -> None:
+        while not over:
+            pass
+
+    busy, thread = looks.Busy(), threading.Thread(target=runs)
+    thread.start()
+    assert busy.seconds(loop, thread.ident or 0, 0.0) == 0.0
+    over.append(loop)
+    thread.join()
     assert busy.posted == {}
     assert busy.seconds(loop, 0, 0.0) is None  # nor is one whose thread has ended
 
@@ -632,8 +641,10 @@ def test_a_copy_that_has_begun_before_it_is_found_is_followed(agent: Agent, copy
     async def main() -> None:
         early = copy(answers)
         await early.startup()
-        async with copy(answers) as lifespan:
-            frames = stacks.awaited(lifespan._task)
+        others = asyncio.all_tasks()
+        async with copy(answers):
+            (call,) = asyncio.all_tasks() - others
+            frames = stacks.awaited(call)
             assert agent.recognise(frames, threading.get_ident())
             assert agent.recognise(frames, threading.get_ident())
             assert agent.where(agent.lifespans[0]).asks

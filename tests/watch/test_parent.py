@@ -1,6 +1,5 @@
 """`lifespec watch` runs a command as it would run without it, and says what it waits for."""
 
-import argparse
 import functools
 import json
 import os
@@ -18,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from lifespec import cli, commands
+from lifespec import cli
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch import ends, group, parent, seen
-from lifespec.watch.command import Signal, WatchedCommand, _pressed
+from lifespec.watch.command import Signal, WatchedCommand
 from lifespec.watch.waiting import Cause
 from lifespec.watch.watched import WatchedProcess
 from lifespec.words import Words
@@ -240,7 +239,7 @@ def test_whatever_a_program_replaces_it_runs(program: str) -> None:
     [(["uvicorn", "--port", "80", "shop.web:app"], "shop"), (["python", "-m", "shop"], "")],
 )
 def test_the_agent_is_told_the_package_that_the_command_names(command: list[str], own: str) -> None:
-    with parent._folder(command) as folder:
+    with parent.agent_folder(command) as folder:
         begin = (folder / "begin.py").read_text("utf-8")
     assert f".begin({str(folder)!r}, {own!r})\n" in begin
 
@@ -459,6 +458,7 @@ HOSTED, GOT = seen.Hosted(9.0, "gunicorn"), seen.Signalled(35.0, "uvicorn", TERM
         ),
         ([CALLED], [TERM], "Uvicorn looks at SIGTERM only when startup has ended: Ctrl-\\ ends it"),
         ([seen.Called(10.0, "gunicorn")], [INT], "when startup has ended: `kill -KILL"),
+        ([CALLED], [QUIT], "Ctrl-\\ came 6 s ago, and the command goes on: "),
         ([seen.Called(10.0, "daphne")], [INT], "and the command goes on: "),
         ([CALLED, STARTED, SHUTDOWN], [INT], "and the command goes on: "),
         (
@@ -496,8 +496,8 @@ def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
     state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
     for count, number in enumerate(numbers):
         state.signals.append(Signal(number, 35.0 + count, to_all=number != TERM))
-    state._say_signals()
-    state._say_signals()  # once
+    state.say_signals()
+    state.say_signals()  # once
     told = [Words().say(each) for each in said if each.kind == "way-out"]
     assert len(told) == (1 if says else 0)
     assert not says or says in told[0]
@@ -509,7 +509,7 @@ def test_what_handles_ctrl_backslash_is_killed(state: WatchedCommand, said: list
     state.signals.append(Signal(INT, 11.0, to_all=True))
     before = signal.signal(QUIT, lambda *_: None)
     try:
-        state._say_way_out(state.processes[os.getpid()], 1)
+        state.say_signals()
     finally:
         signal.signal(QUIT, before)
     assert f"`kill -KILL 1 {os.getpid()}`" in Words().say(said[0])
@@ -616,13 +616,12 @@ def test_workers_that_are_started_anew_after_sigquit_are_told(
     process_of(state, NO_PROCESS, CALLED, STARTED)
     process_of(state, os.getpid(), seen.Began(37.0, "3.11"))
     state.signals.append(Signal(signal.SIGQUIT, 35.0, to_all=True))
-    state._say_signals()
+    state.say_signals()
     assert said == []  # while none has ended
     state.gone[NO_PROCESS] = 36.0
-    state._say_signals()
-    state._say_signals()
+    state.say_signals()
+    state.say_signals()
     assert [each.kind for each in said] == ["way-out-restarted"]
-    assert [*_pressed(state.signals)] == ["Ctrl-C", "Ctrl-\\"]
 
 
 def test_the_outermost_process_of_python_is_named(
@@ -660,19 +659,24 @@ def test_what_ends_a_server_is_what_the_record_says() -> None:
 
 
 def test_what_is_said_of_one_of_several_processes_has_its_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "said.jsonl"
-    tell = commands._teller(argparse.Namespace(words=Words(), json=file))
     row = fact("source", file="shop.py", line=1, function="f", source="pass")
-    tell(fact("failed", error="KeyError"), [row], Fact("advise-silent"), 7)
-    first, second, third, *more = capsys.readouterr().err.splitlines()
+
+    def watch(_command: Sequence[str], _after: float, tell: Any) -> int:
+        tell(fact("failed", error="KeyError"), [row], Fact("advise-silent"), 7)
+        tell(Fact("last-line", {"parts": (), "status": 0}), (), None, 0)
+        return 0
+
+    monkeypatch.setattr(parent, "watch", watch)
+    assert cli.main(["watch", "--json", str(file), "--language", "en", "--", "serve"]) == 0
+    first, second, third, *more, _end = capsys.readouterr().err.splitlines()
     assert first == "lifespec: process 7: startup failed: KeyError"
     assert second.strip() == "shop.py:1  in f  pass"
     assert third.strip() == "Answer the event before receiving the next one."
     pages = [line.strip() for line in more]
     assert pages == ["lifespec explain startup-raised", "lifespec explain no-answer"]
-    tell(Fact("last-line", {"parts": (), "status": 0}), (), None, 0)
     says, unseen = map(json.loads, file.read_text("utf-8").splitlines())
     assert says["kind"] == "of-process"
     assert unseen["advice"] is None

@@ -33,13 +33,13 @@ class Interpreter(NamedTuple):
     socket: socket.socket
 
 
-_begun = list[Interpreter]()  # that no check has taken
+untaken = list[Interpreter]()  # that no check has taken
 
 
 def interpreter() -> Interpreter:
     """Return the interpreter that was begun, or start one."""
-    if _begun:
-        return _begun.pop()
+    if untaken:
+        return untaken.pop()
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
@@ -62,15 +62,15 @@ def leaving_none(*, begin: bool = False) -> Iterator[None]:
     mark = os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
     try:
         if begin:
-            _begun.append(interpreter())
+            untaken.append(interpreter())
         yield
     finally:
         del os.environ[RUN]
-        for unused in _begun:
+        for unused in untaken:
             unused.socket.close()
             unused.process.kill()
             unused.process.wait()
-        _begun.clear()
+        untaken.clear()
         # a process that is being started may be in no list yet: look again until none is left
         until(lambda: not kill(marked(RUN, mark)), KILL_LIMIT)
 

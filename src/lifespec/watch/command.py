@@ -79,7 +79,7 @@ class WatchedCommand:
         self.looked = now
         with guard.keeping():
             self._read()
-            self._say_signals()
+            self.say_signals()
         for failure in guard.take():
             if failure not in self.failed:
                 self.failed.add(failure)
@@ -170,7 +170,8 @@ class WatchedCommand:
 
     # ---- signals ----
 
-    def _say_signals(self) -> None:
+    def say_signals(self) -> None:
+        """Say what became of the signals so far: of those that ended nothing, what ends it."""
         if not self.signals:
             for process in self.alive():
                 self._say_signal_of_others(process)

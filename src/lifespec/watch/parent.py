@@ -73,7 +73,7 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
     def note(number: int, _: object) -> None:
         pending.append(Signal(number, time.time()))
 
-    with _folder(command) as folder:
+    with agent_folder(command) as folder:
         state = WatchedCommand(folder, after, tell)
         path = str(folder)
         if os.environ.get("PYTHONPATH"):
@@ -140,7 +140,7 @@ def attach(pid: int, after: float, tell: Tell) -> None:
 
     Raises OSError or RuntimeError if it cannot be looked into.
     """
-    with _folder(()) as folder:
+    with agent_folder(()) as folder:
         state = WatchedCommand(folder, after, tell)
         sys.remote_exec(pid, str(folder / "begin.py"))  # type: ignore[attr-defined]  # Python 3.14
         asleep = time.monotonic() + after
@@ -153,7 +153,7 @@ def attach(pid: int, after: float, tell: Tell) -> None:
 
 
 @contextlib.contextmanager
-def _folder(command: Sequence[str]) -> Iterator[Path]:
+def agent_folder(command: Sequence[str]) -> Iterator[Path]:
     """Yield a folder from which the agent begins in each Python that has it on its path.
 
     It is removed at the end.

@@ -362,7 +362,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
     with _dumping_stacks(stack) as arm, guard.keeping():
         arm(job.limit)
         try:
-            publish(_play(job, case, Watch(publish, arm)))
+            publish(observe(job, case, Watch(publish, arm)))
         except NotFound as error:  # of middleware that does not take an application
             publish(Observation(blocker=error.fact))
         except BaseException:
@@ -377,7 +377,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
         threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
-def _play(job: Job, case: Case, watch: Watch) -> Observation:
+def observe(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before, looks = {*threading.enumerate()}, case.name in cases.COURSE
     with leftovers.noting_starts(), given.noting_calls():  # where this process imports it

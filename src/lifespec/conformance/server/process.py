@@ -53,7 +53,7 @@ class ServerProcess:
 
     def __init__(self, command: Sequence[str], script: list[Any], workers: int = 1) -> None:
         self.command, self.script, self.workers = command, script, workers
-        self.port = _free_port()
+        self.port = unused_port()
         self.cancelled = threading.Event()  # set if the check was cancelled
         self._output = bytearray()
         self._log, self._position = Log(), 0
@@ -185,7 +185,7 @@ def is_free(port: int) -> bool:
     return False
 
 
-def _free_port() -> int:
+def unused_port() -> int:
     """Return a port on which no program listens, and that no other case of this check uses."""
     for number in itertools.islice(_next, len(PORTS)):
         port = PORTS[number % len(PORTS)]
