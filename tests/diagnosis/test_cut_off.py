@@ -29,7 +29,7 @@ def test_an_exception_is_noted_with_its_steps() -> None:
     assert error is caught.value
     names = [each.place.function for each in steps[:2]]
     assert names == ["inner", "root"]
-    assert [each.called for each in steps] == [True, True, False]
+    assert [step.in_lifespan for step in steps] == [True, True, False]
     passing.note(sys._getframe(1), caught.value)  # of a library
     assert steps[-1].after == []
     assert steps[0].depth == steps[1].depth + 1
@@ -38,5 +38,5 @@ def test_an_exception_is_noted_with_its_steps() -> None:
 def test_code_without_its_source_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "shop.py"
     path.write_text("def broken(")
-    step = cut_off.PassedFrame(compile("1", str(path), "eval"), 1, 1, called=True, after=[])
+    step = cut_off.PassedFrame(compile("1", str(path), "eval"), 1, 1, in_lifespan=True, after=[])
     assert cut_off._blocks(step) == []

@@ -39,7 +39,7 @@ class PassedFrame(NamedTuple):
     code: CodeType
     line: int
     depth: int
-    called: bool
+    in_lifespan: bool
     after: list[int]
     send: str = ""
 
@@ -109,17 +109,17 @@ class Passing:
             return
         code = frame.f_code
         depth = 0
-        called = False
+        in_lifespan = False
         for outer, _line in traceback.walk_stack(frame):
             depth += 1
             if outer.f_code is self.root:
-                called = True
+                in_lifespan = True
         after: list[int] = []
         send = ""
         if is_own(code.co_filename):
             self.after[frame] = (frame.f_lineno, after)
             send = stacks.application(frame).get("send", "")
-        step = PassedFrame(code, frame.f_lineno, depth, called, after, send)
+        step = PassedFrame(code, frame.f_lineno, depth, in_lifespan, after, send)
         _error, steps = self.passed.setdefault(id(error), (error, []))
         steps.append(step)
 
@@ -154,16 +154,16 @@ class Passing:
                 yield fact("cut-off", place=step.place.fact(), source=step.place.source)
                 return
         caught_in = _outermost(steps)
-        if caught_in in own:
-            if caught_in.called and is_cancellation(error):
+        if caught_in in own:  # its author expects it, but perhaps not what is skipped by it
+            if caught_in.in_lifespan and is_cancellation(error):
                 yield from _skipped_in_block(caught_in)
             return
-        called = [step for step in own if step.called]
-        if not called:
+        passed = [step for step in own if step.in_lifespan]
+        if not passed:
             return
-        last = called[-1]
-        if not complete:
-            yield from _left_out(called)
+        last = passed[-1]
+        if not complete:  # the application says itself that it has failed, or has ended so
+            yield from _left_out(passed)
         elif caught_in.code is not self.root and last.code.co_flags & ASYNCHRONOUS:
             error_fact = described(error).fact()
             yield fact("cut-off-error", place=last.place.fact(), error=error_fact)
@@ -185,7 +185,7 @@ class Passing:
         for block in blocks:
             if block.name == "body" and _handles(block.owner, step.after):
                 return False
-        if step.called and any(cancel.by is step.code for cancel in cancels):
+        if step.in_lifespan and any(cancel.by is step.code for cancel in cancels):
             return True
         has_left = any(other.depth < step.depth for other in steps)
         return has_left and any(block.name == "finalbody" for block in blocks)
@@ -225,7 +225,7 @@ def _outermost(steps: list[PassedFrame]) -> PassedFrame:
 
     Of those in the lifespan, if there are any: what calls that catches each exception.
     """
-    inside = [step for step in steps if step.called]
+    inside = [step for step in steps if step.in_lifespan]
     return min(inside or steps, key=lambda step: step.depth)
 
 
@@ -248,7 +248,7 @@ def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
         for statement in block.statements[block.at + 1 :]:
             if _awaits(statement):
                 skipped.append(statement)
-    yield from _first("skipped", step, skipped)
+    yield from _first_of("skipped", step, skipped)
 
 
 def _caught(step: PassedFrame) -> list[Block]:
@@ -304,10 +304,10 @@ def _left_out(steps: list[PassedFrame]) -> Iterator[Fact]:
             for statement in block.statements[block.at + 1 :]:
                 if statement.lineno not in step.after and _is_clean_up(statement, step):
                     skipped.append(statement)
-        yield from _first("left-out", step, skipped)
+        yield from _first_of("left-out", step, skipped)
 
 
-def _first(kind: str, step: PassedFrame, skipped: list[ast.stmt]) -> Iterator[Fact]:
+def _first_of(kind: str, step: PassedFrame, skipped: list[ast.stmt]) -> Iterator[Fact]:
     """Yield the first of the statements that were skipped, if there is one."""
     if skipped:
         place = Place.at(step.place.function, step.code.co_filename, skipped[0].lineno)
