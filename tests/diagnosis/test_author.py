@@ -78,7 +78,7 @@ def test_an_installed_package_is_its_authors_own_code_only_if_it_is_checked(
     if "." in module:
         (file.parent / "__init__.py").touch()
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(stacks, "served", [])
+    monkeypatch.setattr(stacks, "own_paths", [])
     package = ModuleType("stand")
     package.__file__ = str(file)
     monkeypatch.setitem(sys.modules, "stand", package)

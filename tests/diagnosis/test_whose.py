@@ -136,7 +136,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(source)
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(stacks, "served", [])
+    monkeypatch.setattr(stacks, "own_paths", [])
     monkeypatch.setattr(whose, "_nobodys", set())
     before = {*sys.modules}
     yield import_module("hub.main")
@@ -184,12 +184,12 @@ def test_an_installed_application_tells_its_author(
 ) -> None:
     make: Callable[[], Any] = getattr(installed, name)
     assert where(make()) == [*outer, *INSIDE]
-    assert [Path(folder).name for folder in stacks.served] == ["hub"]
+    assert [Path(folder).name for folder in stacks.own_paths] == ["hub"]
 
 
 def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installed: Any) -> None:
     assert where(installed.held) == LIBRARY
-    assert [Path(folder).name for folder in stacks.served] == ["hub"]  # whose variable it is
+    assert [Path(folder).name for folder in stacks.own_paths] == ["hub"]  # whose variable it is
 
 
 def test_who_is_not_known_is_no_author(installed: Any) -> None:
@@ -199,4 +199,4 @@ def test_who_is_not_known_is_no_author(installed: Any) -> None:
     vars(import_module("dialer"))["hub"] = sys.modules["hub"]  # each imports the other
     for _ in range(2):
         assert where(installed.plain()) == [*INSIDE, *LIBRARY]
-    assert stacks.served == []
+    assert stacks.own_paths == []

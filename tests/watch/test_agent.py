@@ -186,7 +186,7 @@ def test_an_installed_application_that_blocks_its_loop_at_once_is_its_authors(
     parcel.begun, parcel.over = begun, over
     exec(compile(source, parcel.__file__, "exec"), vars(parcel))  # noqa: S102
     monkeypatch.setitem(sys.modules, "parcel", parcel)
-    monkeypatch.setattr(stacks, "served", [])
+    monkeypatch.setattr(stacks, "own_paths", [])
     thread = threading.Thread(target=lambda: asyncio.run(toy.Lifespan(parcel.app).call()))
     thread.start()
     begun.wait()
@@ -392,7 +392,7 @@ def test_a_loop_that_only_waits_for_its_threads_does_not_run(agent: Agent) -> No
 def test_a_served_package_is_the_authors_even_if_it_is_installed(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stacks, "served", [])
+    monkeypatch.setattr(stacks, "own_paths", [])
     for name in "", "asyncio", "queue":
         agent.own = name
         agent.find_served()

@@ -22,9 +22,9 @@ from lifespec.diagnosis.stacks import (
     of_error,
     origin,
     raised,
-    serve,
     text_of,
     trace_of,
+    treat_as_own,
 )
 from lifespec.diagnosis.whose import learn
 
@@ -38,13 +38,13 @@ def own_package(name: str) -> None:
 
     A namespace package may be several authors': the first package below it counts.
     """
-    stacks.served.clear()
+    stacks.own_paths.clear()
     parts = name.split(".")
     with suppress(ImportError, ValueError):  # such as the module `__main__`
         for count in range(1, len(parts) + 1):
             spec = importlib.util.find_spec(".".join(parts[:count]))
             if spec and spec.origin:
-                serve(spec.origin, is_package=bool(spec.submodule_search_locations))
+                treat_as_own(spec.origin, is_package=bool(spec.submodule_search_locations))
                 return
 
 

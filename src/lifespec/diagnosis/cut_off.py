@@ -153,7 +153,7 @@ class Passing:
             if self._is_cut(step, error, steps):
                 yield fact("cut-off", place=step.place.fact(), source=step.place.source)
                 return
-        caught_in = _outermost(steps)
+        caught_in = _catcher(steps)
         if caught_in in own:  # its author expects it, but perhaps not what is skipped by it
             if caught_in.in_lifespan and is_cancellation(error):
                 yield from _skipped_in_block(caught_in)
@@ -220,7 +220,7 @@ def _is_by_limit(error: BaseException, cancels: list[Cancel]) -> bool:
     return any(cancel.is_limit for cancel in cancels)
 
 
-def _outermost(steps: list[PassedFrame]) -> PassedFrame:
+def _catcher(steps: list[PassedFrame]) -> PassedFrame:
     """Return the last frame that an exception came to, which has caught it.
 
     Of those in the lifespan, if there are any: what calls that catches each exception.

@@ -48,8 +48,8 @@ CANCELLATIONS = (CANCELLED, "trio.Cancelled")
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-# what is served or checked, its folder or its file: its author's code, even if it is installed
-served: list[str] = []
+# the folder or the file of what is served or checked: its author's code, even if it is installed
+own_paths: list[str] = []
 
 Line = namedtuple("Line", ("file", "line", "function"))  # of code, that a call has come to
 # an exception: the whole names of its class and of those that it inherits from, the own one first
@@ -68,9 +68,9 @@ def short_name(name: str) -> str:
     return name.rpartition("<locals>.")[2]
 
 
-def serve(file: str, *, is_package: bool) -> None:
+def treat_as_own(file: str, *, is_package: bool) -> None:
     """Treat the code of a module, or of a package with this file, as its author's."""
-    served[:] = [os.path.join(os.path.dirname(file), "") if is_package else file]
+    own_paths[:] = [os.path.join(os.path.dirname(file), "") if is_package else file]
 
 
 def is_ours(file: str) -> bool:
@@ -80,7 +80,7 @@ def is_ours(file: str) -> bool:
 
 def is_own(file: str) -> bool:
     """Tell whether a file is the author's; one such as `<string>` is not."""
-    if file.startswith(tuple(served)):
+    if file.startswith(tuple(own_paths)):
         return True
     if is_installed(file):
         return False

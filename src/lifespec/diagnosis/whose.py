@@ -29,7 +29,7 @@ def learn(frames: list[Any]) -> None:
     They are in the order of their calls.  Nothing is done where the author is known, or where a
     line of the lifespan stands outside of any installation.
     """
-    if stacks.served:
+    if stacks.own_paths:
         return
     calls = _lifespan_calls(frames)
     if not calls:
@@ -50,7 +50,7 @@ def learn(frames: list[Any]) -> None:
     if not name:
         name = _outermost([package for package in packages if package not in above])
     if name:
-        _serve(name)
+        _treat_as_own(name)
     else:
         _nobodys.add(packages)
 
@@ -143,8 +143,8 @@ def _comes_from(value: Any, package: str) -> bool:
     return str(origin).partition(".")[0] == package
 
 
-def _serve(name: str) -> None:
+def _treat_as_own(name: str) -> None:
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if file:
-        stacks.serve(file, is_package=hasattr(module, "__path__"))
+        stacks.treat_as_own(file, is_package=hasattr(module, "__path__"))

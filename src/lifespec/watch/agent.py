@@ -161,7 +161,7 @@ class Agent:
         module = sys.modules.get(self.own)
         file = getattr(module, "__file__", None)
         if file:
-            stacks.serve(file, is_package=hasattr(module, "__path__"))
+            stacks.treat_as_own(file, is_package=hasattr(module, "__path__"))
 
     def find_copies(self) -> None:
         """Find copies of lifespec's class in the modules that are imported since the last look."""
