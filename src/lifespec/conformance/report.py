@@ -3,23 +3,18 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Self
 
-from lifespec.catalog import WIDTH, columns, wrapped
-from lifespec.conformance.cases import COURSE, TWICE, Role, load, vocabulary
+from lifespec.catalog import WIDTH, wrapped
+from lifespec.conformance.blocks import BOLD, COLOURS, IN_FULL, Blocks, case_names
+from lifespec.conformance.cases import COURSE, TWICE, Role, load
 from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import FAILING, names_of, problem_of
 from lifespec.pages import more
-from lifespec.testing.trace import sequence
-from lifespec.words import Words, base, sentences, site
+from lifespec.words import Words
 
-TIMES_FROM = 1.0  # seconds of a message sequence from which on its times are drawn
-COLOURS = {"fail": "1;31", "warn": "33", "pass": "32", "info": "36", "skip": "2"}
-BOLD, DIM = "1", "2"
-BLOCKS = (Verdict.FAIL, Verdict.WARN)  # what is explained in full without --verbose
-HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another rule's hint explains
 FAULTS = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are told as faults
 # reasons of skipped rules that are the server's right, the author's option or the machine's doing
 APPLIES_NOT = (
@@ -193,7 +188,7 @@ def _counts(report: Report) -> Iterator[Fact]:
         if verdict == Verdict.SKIP and report.role == "application":
             continue
         # the report of a server ends with a table of all rules, which has their names
-        if verdict in BLOCKS and report.role != "server":
+        if verdict in IN_FULL and report.role != "server":
             yield fact(f"{verdict}-rules", count=len(names), names=tuple(names))
         else:
             yield fact(kind, count=len(names))
@@ -252,23 +247,17 @@ def render(
 
     With `verbose`, it has a block for each finding, and the table of all rules.
     """
-    page = _Page(report, Words(language, report.spec), verbose, width, colours)
+    words = Words(language, report.spec)
+    page = _Page(words, width, colours, report.role, report.strict, report, verbose)
     return "".join(f"{line}\n" for line in page.lines())
 
 
 @dataclass(frozen=True)
-class _Page:
+class _Page(Blocks):
     """A report in one language and width."""
 
     report: Report
-    words: Words
     verbose: bool
-    width: int
-    colours: bool
-
-    def say(self, kind: str, /, **parts: Any) -> str:
-        """Return a sentence."""
-        return self.words.say(fact(kind, **parts))
 
     def lines(self) -> Iterator[str]:
         """Yield the lines."""
@@ -335,7 +324,7 @@ class _Page:
                 "rule": first.rule,
                 "when": when,
                 "what": first.observed,
-                "cases": tuple(_case_names(group)),
+                "cases": tuple(case_names(group)),
             }
             yield self.say("open", **parts)
 
@@ -346,7 +335,7 @@ class _Page:
             by_sight.setdefault(group[0].observed, []).extend(group)
         for observed, findings in by_sight.items():
             names = tuple(dict.fromkeys(finding.rule for finding in findings))
-            case, *others = _case_names(findings)
+            case, *others = case_names(findings)
             if others:
                 case = self.say("first-of", name=case, count=len(others))
             yield self.say("open-shortly", rules=names, what=observed, cases=case)
@@ -370,95 +359,6 @@ class _Page:
                 groups.setdefault(key, []).append(finding)
         yield from sorted(groups.values(), key=lambda group: _rank(group[0]))
 
-    def is_fault(self, finding: Finding) -> bool:
-        """Tell whether a rule was broken or missed; if strict, one of lifespec's own, too."""
-        return finding.verdict in BLOCKS or finding.fails(strict=self.report.strict)
-
-    def grid(self, rows: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """Yield rows with a label each; a label that repeats is left out."""
-        rows = [(self.words.translate(label), text) for label, text in rows]
-        room = 3 + max([columns(label) for label, _text in rows], default=0)
-        last = ""
-        for label, text in rows:
-            # the colours take no columns, so that the label is padded by hand
-            head = self.painted(label, BOLD) + " " * (room - columns(label))
-            if label == last:
-                head = " " * room
-            last = label
-            for paragraph in text.split("\n"):
-                for line in wrapped(paragraph, self.width - room):
-                    yield f"{head}{line}".rstrip()
-                    head = " " * room
-
-    def block(self, grouped: Sequence[Finding]) -> Iterator[str]:
-        """Yield what was found about a rule, in one case or in several."""
-        finding = grouped[0]
-        title = f"{finding.verdict.upper()} {finding.rule} "
-        dashes = self.painted("-" * (self.width - columns(title)), DIM)
-        yield self.painted(title, COLOURS[finding.verdict]) + dashes
-        rows = self.rows(finding, self.words.listed(_case_names(grouped)))
-        yield from self.grid([(label, text) for label, text in rows.items() if text])
-        if finding.entries:
-            yield ""
-            yield from self.sequence(finding)
-
-    def rows(self, finding: Finding, cases: str) -> dict[str, str]:
-        """Return what stands in the block of a finding, by label."""
-        specified = "specified" if finding.verdict == Verdict.INFO else "requirement"
-        rows = {
-            "case": cases,
-            specified: self.requirement(finding),
-            "expected": self.expected(finding),
-            "actual": self.words.say(finding.observed),
-        }
-        if finding.framework:
-            rows["origin"] = self.say("by-framework", framework=finding.framework)
-        elif self.is_fault(finding):
-            rows["hint"] = self.hint(finding)
-        # a copy that was built without the address of its site knows none
-        there = f"\n{site(self.words.language)}{rules()[finding.rule].address}" if base() else ""
-        rows["more"] = f"lifespec explain {finding.rule}{there}"
-        return rows
-
-    def hint(self, finding: Finding) -> str:
-        """Return the usual cause of what was observed, else of a breach of the rule."""
-        own = f"hint-{finding.kind}"
-        if own in sentences():
-            return self.say(own)
-        rule = rules()[HINTS.get(finding.kind, finding.rule)]
-        return self.words.translate(rule.hint_for(self.report.role))
-
-    def requirement(self, finding: Finding) -> str:
-        """Return the sentence of the rule, and its level in the specification."""
-        rule, words = rules()[finding.rule], self.words
-        says = rule.says(words.spec, words.translate)
-        level = words.translate(rule.level(words.spec))
-        if not level:
-            return self.say("requirement-ours", says=says)
-        if finding.verdict == Verdict.INFO:
-            return self.say("requirement-open", title=words.title)
-        return self.say("requirement", says=says, level=level, title=words.title)
-
-    def expected(self, finding: Finding) -> str:
-        """Return what the case expected, or ""."""
-        if not finding.phrase:
-            return ""
-        says = self.words.translate(vocabulary().phrases[finding.phrase].says)
-        if finding.argument:
-            return self.say("expected", says=says, argument=finding.argument)
-        return says
-
-    def sequence(self, finding: Finding) -> Iterator[str]:
-        """Yield the diagram of a message sequence; a detail that is a fact becomes a sentence."""
-        # times that differ from run to run tell nothing where all of it took no time
-        is_timed = self.report.role == "server" or finding.entries[-1].time >= TIMES_FROM
-        entries = []
-        for entry in finding.entries:
-            time = entry.time if is_timed else 0.0
-            entries.append(replace(entry, time=time, detail=self.words.part(entry.detail)))
-        right = "middleware" if self.report.role == "middleware" else "application"
-        yield from sequence(entries, "server", right, self.words.translate, columns).split("\n")
-
     def table(self) -> Iterator[str]:
         """Yield a line for each rule: its verdict, its name and the cases that decided."""
         by_rule = self.report.by_rule()
@@ -466,18 +366,10 @@ class _Page:
         for rule_id, findings in by_rule.items():
             verdict = findings[0].verdict
             decisive = [finding for finding in findings if finding.verdict == verdict]
-            cases, *others = _case_names(decisive)
+            cases, *others = case_names(decisive)
             if others:
                 cases = self.say("first-of", name=cases, count=len(others))
             yield f"{self.painted(verdict.upper(), COLOURS[verdict])}  {rule_id:{longest}}  {cases}"
-
-    def painted(self, text: str, colour: str) -> str:
-        return f"\x1b[{colour}m{text}\x1b[0m" if self.colours else text
-
-
-def _case_names(findings: Iterable[Finding]) -> list[str]:
-    """Return the cases of findings, each once, in their order."""
-    return [*dict.fromkeys(finding.case for finding in findings)]
 
 
 def _headline(report: Report, title: str) -> Fact:
