@@ -28,7 +28,7 @@ def test_what_a_case_has() -> None:
         specs='["asgi 2.0", "pagi 0.3"]',
         slow="true",
     )
-    (case,) = cases.read_cases(text)
+    (case,) = cases.read(text)
     assert case.lines == ("call", "offer lifespan.startup")
     assert case.script == (Action("call"), Action("offer", "lifespan.startup"))
     assert case.expect == (
@@ -46,23 +46,21 @@ def test_what_a_case_has() -> None:
 
 def test_the_other_side_has_a_script_too() -> None:
     """For middleware that of the server, for servers that of a client and an operator."""
-    (case,) = cases.read_cases(small(role='"middleware"'))
+    (case,) = cases.read(small(role='"middleware"'))
     assert [action.verb for action in case.server][:3] == ["call", "offer", "await"]
-    (case,) = cases.read_cases(small(role='"middleware"', server='["call"]'))
+    (case,) = cases.read(small(role='"middleware"', server='["call"]'))
     assert case.server == (Action("call"),)
-    (case,) = cases.read_cases(small())
+    (case,) = cases.read(small())
     assert case.meanwhile == (Action("request", text="/"), Action("stop"))
-    (case,) = cases.read_cases(small(meanwhile='["stop"]', workers="2"))
+    (case,) = cases.read(small(meanwhile='["stop"]', workers="2"))
     assert (case.meanwhile, case.workers) == ((Action("stop"),), 2)
 
 
 def test_a_case_expects_what_a_specification_has() -> None:
-    (case,) = cases.read_cases(
-        small(expect='{state-untouched = "untouched"}', specs='["asgi 1.0"]')
-    )
+    (case,) = cases.read(small(expect='{state-untouched = "untouched"}', specs='["asgi 1.0"]'))
     assert [*cases.expected(case, "asgi 1.0")] == []  # which has no state
     assert [*cases.expected(case, "asgi 2.0")] == []
-    (case,) = cases.read_cases(small(expect='{state-untouched = "untouched"}'))
+    (case,) = cases.read(small(expect='{state-untouched = "untouched"}'))
     assert [*cases.expected(case, "asgi 2.0")] == [Expectation("state-untouched", "untouched")]
 
 
@@ -101,7 +99,7 @@ def test_lines_of_a_script(line: str, wanted: Action) -> None:
 )
 def test_a_line_that_is_not_in_the_format(line: str, wanted: str) -> None:
     with pytest.raises(ValueError, match=wanted):
-        cases.read_cases(small(script=json.dumps([line])))
+        cases.read(small(script=json.dumps([line])))
 
 
 ROWS = tomllib.loads(data("cases.toml"))

@@ -25,7 +25,7 @@ def case(script: list[str], meanwhile: list[str], workers: int = 1) -> Case:
     """Read a case."""
     head = f'[it]\nrole = "server"\nsays = "It is tried."\nworkers = {workers}'
     text = f"{head}\nscript = {script!r}\nmeanwhile = {meanwhile!r}\n{EXPECT}"
-    return cases.read_cases(text)[0]
+    return cases.read(text)[0]
 
 
 def play(

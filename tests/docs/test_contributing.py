@@ -121,8 +121,8 @@ def test_a_problem_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     names = "src/lifespec/diagnosis/problem.py"
     kinds = '    "sample": Kinds(tell=["advise-sample"]),\n'
     change(names, '    "returns-early"', f'{kinds}    "returns-early"')
-    row = '    Row((), "advise-port"'
-    sample = '    Row((), "advise-sample", [OS], ["no sample"]),\n'
+    row = '    Advice((), "advise-port"'
+    sample = '    Advice((), "advise-sample", [OS], ["no sample"]),\n'
     change("src/lifespec/diagnosis/advice.py", row, sample + row)
     sentences = "src/lifespec/conformance/data/sentences.toml"
     change(sentences, "\nadvise-port", '\nadvise-sample = "Take a sample."\nadvise-port')

@@ -132,10 +132,10 @@ class Case:
 @functools.cache
 def load() -> tuple[Case, ...]:
     """Return the cases of the package."""
-    return read_cases(data("cases.toml"))
+    return read(data("cases.toml"))
 
 
-def read_cases(text: str) -> tuple[Case, ...]:
+def read(text: str) -> tuple[Case, ...]:
     """Return the cases of a file in its order; raise ValueError for a line of no known verb."""
     return tuple(_case(name, row) for name, row in tomllib.loads(text).items())
 
