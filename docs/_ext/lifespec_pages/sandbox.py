@@ -48,6 +48,7 @@ BEFORE = {
     "reports.py": """if True:
         import anyio._backends._asyncio, fastapi, lifespec.conformance.app.check, lifespec.cli
         import httpcore, httpx, lifespec.arguments, starlette.applications, starlette.routing
+        import unittest.mock
         from lifespec import catalog, words
         from lifespec.conformance import cases, rules
         cases.load(), cases.vocabulary(), rules.rules(), words.sentences()
