@@ -14,12 +14,10 @@ import pytest
 
 import problems
 from apart import checked_program, in_fixture, one_line
-from lifespec import pages
 from lifespec.conformance import Fact, Report, check_app
 from lifespec.conformance.app import play
 from lifespec.conformance.report import render
-from lifespec.diagnosis import advice, leftovers
-from lifespec.diagnosis.problem import names_of
+from lifespec.diagnosis import leftovers
 from lifespec.words import english
 from scripted import STARTED, STOPPED, says
 
@@ -182,16 +180,6 @@ def test_a_daemon_thread_that_began_at_import_is_not_of_a_start(
 SERVING = {
     "advise-register-sooner",
 }  # fmt: skip
-UNTRIED = {  # advice that no change of the program follows
-    "advise-missing-module": "a package is installed",
-    "advise-limit-uvicorn": "an option of the server's command",
-    "advise-limit-granian": "an option of the server's command",
-    "advise-limit-gunicorn": "the same",
-    "advise-limit-gunicorn-timeout": "the same",
-    "advise-limit-gunicorn-worker": "the same",
-    "advise-limit-hypercorn": "the same",
-    "advise-limit-hypercorn-never": "the same",
-}
 
 
 @pytest.mark.parametrize("name", causes.TRIED)
@@ -210,14 +198,6 @@ def test_what_is_advised_removes_the_fault(name: str, tmp_path: Path) -> None:
             assert name not in found, str(report)
             assert "change" not in {row.label for row in report.rows}, str(report)
             assert report.status == 0, str(report)
-
-
-def test_each_row_of_advice_is_tried_or_says_why_not() -> None:
-    """Here, or on the page of its problem."""
-    for row in advice.ROWS:
-        named = names_of([Fact(row.change), *map(Fact, row.found)])
-        tried = row.change in causes.TRIED or any(map(pages.page, named))
-        assert tried or row.change in UNTRIED, row
 
 
 @pytest.mark.parametrize("name", problems.PROGRAMS)

@@ -33,7 +33,6 @@ EXCEPTIONS = {
     "ssh": "a command of OpenSSH",
     "systemctl": "a command of systemd",
     "terminationGracePeriodSeconds": "a setting of Kubernetes",
-    "test_startup_failure": "a test of hypercorn",
 }
 PYTHON = Path(sysconfig.get_paths()["stdlib"])
 THIS = Path(__file__).name

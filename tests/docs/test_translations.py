@@ -72,11 +72,7 @@ NAMES = re.compile(
 )
 ENGLISH_END, CHINESE_MARK = re.compile(r"[.!?](?=\s|$)"), re.compile("[。！？；：，、]")
 ORDERED_OTHERWISE = (  # beginnings of entries that name a version after its year, as Chinese does
-    "`Lifespan` behaves in the same way for all",
     "`state` is added (",
-    "The version number stayed 2.0",
-    "On 2026-11-23 the classes replaced",
-    "On 2026-11-25 the conformance suite ran",
     "uvicorn's `--lifespan on` under gunicorn",
     "write a server, own ASGI server",  # words that are searched for
 )
