@@ -92,6 +92,25 @@ def test_a_server_is_added() -> None:
     assert status == 0, printed
 
 
+ONLY = """
+
+def stumbles(key: str) -> Application:
+    async def stumbling(scope: Any, receive: Any, send: Any) -> None:
+        async def strictly() -> Any:
+            event = await receive()
+            if key in event:
+                raise ValueError(event)
+            return event
+
+        await live(scope, strictly, send)
+
+    return stumbling
+
+
+ONLY_IN |= {"sample": stumbles("more"), "extra-keys": stumbles("hello")}
+"""
+
+
 @pytest.mark.usefixtures("copy")
 def test_a_case_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
     case = '\n[sample]\nrole = "application"\nsays = "The server adds a key and stops."\nscript = ['
@@ -102,7 +121,8 @@ def test_a_case_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
         CATALOG % "report",
         '\nmsgid "The server adds a key and stops."\nmsgstr "服务器添加一个键。"\n',
     )
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-k 'sample or extra-keys or each_rule'")
+    add("tests/mutants/applications.py", ONLY)  # both expect the same rule
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-k 'sample or extra-keys or each_rule or each_case'")
     status, printed = follow("Add a case", "-k 'cases and not edge'", skip=["make translate"])
     assert status == 0, printed
 
