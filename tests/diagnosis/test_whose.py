@@ -23,10 +23,11 @@ class Outer:
         await self.app(scope, receive, send)
 
 class Server:
-    async def serve(self, app):
+    async def serve(self, app, kind):
         self.inbox = asyncio.Queue()
         self.inbox.put_nowait({"type": "lifespan.startup"})
-        scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+        scope = {"type": kind, "asgi": {"version": "3.0"}, "state": {}, "method": "GET"}
+        scope |= {"path": "/", "query_string": b"", "headers": []}
         await Outer(app)(scope, self.receive, self.send)
 
     async def receive(self):
@@ -63,6 +64,7 @@ async def life(app):
     yield
 """,
     "hub/main.py": """
+import asyncio
 import dialer
 from fastapi import FastAPI
 from litestar import Litestar
@@ -85,6 +87,9 @@ class Own:
 async def application(scope, receive, send):
     await connect()
 
+async def pause(scope, receive, send):
+    await asyncio.Event().wait()
+
 def function():
     return application
 
@@ -93,6 +98,11 @@ def idle():
 
 def fastapi():
     return FastAPI(lifespan=life)
+
+def serving():
+    app = FastAPI()
+    app.add_api_route("/", connect)
+    return app
 
 def starlette():
     return Starlette(lifespan=life, middleware=[Middleware(Own)])
@@ -145,11 +155,11 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
             sys.modules.pop(name, None)
 
 
-def where(app: Any) -> list[str]:
-    """Return where the startup of an application is, as a server of another package has it."""
+def where(app: Any, kind: str = "lifespan") -> list[str]:
+    """Return where a call of an application is, as a server of another package has it."""
 
     async def main() -> list[stacks.Line]:
-        task = asyncio.ensure_future(import_module("tower").Server().serve(app))
+        task = asyncio.ensure_future(import_module("tower").Server().serve(app, kind))
         frames: list[Any] = []
         for _turn in range(500):
             await asyncio.sleep(0.01)
@@ -185,6 +195,12 @@ def test_an_installed_application_tells_its_author(
     make: Callable[[], Any] = getattr(installed, name)
     assert where(make()) == [*outer, *INSIDE]
     assert [Path(folder).name for folder in stacks.own_paths] == ["hub"]
+
+
+def test_a_request_tells_the_author_of_an_application_that_started_at_once(installed: Any) -> None:
+    assert where(installed.pause, "http") == []  # this line is perhaps a framework's
+    assert stacks.own_paths == []
+    assert where(installed.serving(), "http") == INSIDE
 
 
 def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installed: Any) -> None:

@@ -24,14 +24,14 @@ _nobodys: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
 
 
 def learn(frames: list[Any]) -> None:
-    """Treat as the author's the package that an application is of, given frames of its lifespan.
+    """Treat as the author's the package that an application is of, given frames of a call of it.
 
     They are in the order of their calls.  Nothing is done where the author is known, or where a
-    line of the lifespan stands outside of any installation.
+    line of the call stands outside of any installation.
     """
     if stacks.own_paths:
         return
-    calls = _lifespan_calls(frames)
+    calls = _calls_of_applications(frames)
     if not calls:
         return
     begin = frames.index(calls[0])
@@ -46,25 +46,32 @@ def learn(frames: list[Any]) -> None:
     packages = tuple(dict.fromkeys(names))
     if packages in _nobodys:  # the search looks at all modules, and there is a look each moment
         return
-    name = _holder(calls, above)
-    if not name:
-        name = _outermost([package for package in packages if package not in above])
+    candidates = [package for package in packages if package not in above]
+    if len(candidates) == 1 and not _is_lifespan(calls[0]):  # a request that its author has not got
+        return
+    name = _holder(calls, above) or _outermost(candidates)
     if name:
         _treat_as_own(name)
     else:
         _nobodys.add(packages)
 
 
-def _lifespan_calls(frames: list[Any]) -> list[Any]:
-    """Return the frames of applications that are called with the lifespan scope."""
+def _calls_of_applications(frames: list[Any]) -> list[Any]:
+    """Return the frames of applications, which are called with a scope: of a lifespan, or another.
+
+    An application that starts at once is seen at no place of its lifespan, but at one of a request.
+    """
     calls = []
     for frame in frames:
         if stacks.is_ours(frame.f_code.co_filename):
             continue
-        scope = stacks.arguments([frame]).get("scope", {})
-        if scope.get("type") == "lifespan":
+        if stacks.application(frame):
             calls.append(frame)
     return calls
+
+
+def _is_lifespan(call: Any) -> bool:
+    return bool(stacks.arguments([call])["scope"]["type"] == "lifespan")
 
 
 def _packages(frames: list[Any]) -> list[str]:
