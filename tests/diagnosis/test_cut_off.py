@@ -35,8 +35,18 @@ def test_an_exception_is_noted_with_its_steps() -> None:
     assert steps[0].depth == steps[1].depth + 1
 
 
-def test_code_without_its_source_says_nothing(tmp_path: Path) -> None:
+CODE = "raise OSError\nclose()\n"
+
+
+@pytest.mark.parametrize(("source", "kinds"), [(CODE, ["left-out"]), ("def broken(", [])])
+def test_code_without_its_source_says_nothing(
+    source: str, kinds: list[str], tmp_path: Path
+) -> None:
     path = tmp_path / "shop.py"
-    path.write_text("def broken(")
-    step = cut_off.PassedFrame(compile("1", str(path), "eval"), 1, 1, in_lifespan=True, after=[])
-    assert cut_off._blocks(step) == []
+    path.write_text(source)
+    passing = cut_off.Passing(root.__code__)
+    steps = []
+    for depth, code in enumerate([root.__code__, compile(CODE, str(path), "exec")]):
+        steps.append(cut_off.PassedFrame(code, 1, depth, in_lifespan=True, after=[]))
+    passing.passed[0] = (OSError(), steps)
+    assert [each.kind for each in passing.facts(complete=False)] == kinds

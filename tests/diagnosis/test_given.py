@@ -72,7 +72,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
     (folder / "library_of_test.py").write_text(LIBRARY)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(registered, "_known", [(object(), [], [])])  # of another subject
+    registered.remember(object)  # another subject
     monkeypatch.chdir(tmp_path)
 
     def find(source: str) -> dict[str, registered.Registered]:

@@ -147,7 +147,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         (folder / name).write_text(source)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(stacks, "own_paths", [])
-    monkeypatch.setattr(whose, "_nobodys", set())
+    monkeypatch.setattr(whose, "nobodys", set())
     before = {*sys.modules}
     yield import_module("hub.main")
     for name in ("hub", "hub.lives", "hub.main", "dialer", "dock", "dock.main", "tower"):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _MODULE = types.ModuleType
-_nobodys: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
+nobodys: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
 
 
 def learn(frames: list[Any]) -> None:
@@ -44,7 +44,7 @@ def learn(frames: list[Any]) -> None:
     if names and names[-1] in above:  # it asks its server for an event: nothing of it runs
         return
     packages = tuple(dict.fromkeys(names))
-    if packages in _nobodys:  # the search looks at all modules, and there is a look each moment
+    if packages in nobodys:  # the search looks at all modules, and there is a look each moment
         return
     candidates = [package for package in packages if package not in above]
     if len(candidates) == 1 and not _is_lifespan(calls[0]):  # a request that its author has not got
@@ -53,7 +53,7 @@ def learn(frames: list[Any]) -> None:
     if name:
         _treat_as_own(name)
     else:
-        _nobodys.add(packages)
+        nobodys.add(packages)
 
 
 def _calls_of_applications(frames: list[Any]) -> list[Any]:
