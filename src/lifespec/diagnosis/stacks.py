@@ -60,7 +60,9 @@ def line(frame: Any, number: int = 0) -> Line:
     """Return where a frame is, or where it was at the line with that number."""
     code = frame.f_code
     name = getattr(code, "co_qualname", code.co_name)  # Python 3.11
-    return Line(code.co_filename, number or frame.f_lineno or 0, short_name(name))
+    if not number:
+        number = frame.f_lineno or 0  # None while it runs what the compiler has added
+    return Line(code.co_filename, number, short_name(name))
 
 
 def short_name(name: str) -> str:
@@ -460,7 +462,9 @@ def _of_group(error: Any) -> tuple[Any, ...]:
     kind: Any = getattr(builtins, "BaseExceptionGroup", None)
     if kind is None:  # pragma: no cover  before Python 3.11
         kind = getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
-    if kind is None or not issubclass(type(error), kind):
+    if kind is None:  # pragma: no cover  the same, and nobody has imported one
+        return ()
+    if not issubclass(type(error), kind):
         return ()
     inner: Any = kind.exceptions.__get__(error)
     return tuple(inner)
