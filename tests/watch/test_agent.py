@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import fcntl
 import functools
+import gc
 import importlib
 import os
 import queue
@@ -82,6 +83,27 @@ def lines(agent: Agent, kind: Any) -> list[Any]:
     """Return the lines of a kind that it has written."""
     text = Path(agent.path).read_text("utf-8").splitlines()
     return [line for line in map(seen.parsed, text) if isinstance(line, kind)]
+
+
+def test_a_module_that_comes_while_modules_are_looked_at_is_no_failure(agent: Agent) -> None:
+    """Python 3.11 may collect garbage between two of them, and other code runs then."""
+    late: list[str] = []
+
+    def imports(*_: object) -> None:
+        if len(late) < 300:
+            late.append(f"late{len(late)}")
+            sys.modules[late[-1]] = ModuleType(late[-1])
+
+    before = gc.get_threshold()
+    gc.callbacks.append(imports)
+    gc.set_threshold(1, 1_000_000, 1_000_000)
+    try:
+        agent.find_copies()
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(imports)
+        for name in late:
+            del sys.modules[name]
 
 
 @contextlib.contextmanager

@@ -135,7 +135,7 @@ def _modules() -> Iterator[tuple[str, Any]]:
     Of copies, here and above: another thread may import something meanwhile.  Something else than
     a module may stand among them, too, and might run code of its own if it is asked.
     """
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if type(module) is _MODULE:
             yield name.partition(".")[0], module
 

@@ -165,7 +165,7 @@ class Agent:
 
     def find_copies(self) -> None:
         """Find copies of lifespec's class in the modules that are imported since the last look."""
-        for name, module in list(sys.modules.items()):  # other threads import meanwhile
+        for name, module in sys.modules.copy().items():  # other threads import meanwhile
             if name in self.modules:
                 continue
             if type(module) is not _MODULE:  # to look at another may run code of its own

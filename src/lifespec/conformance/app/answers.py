@@ -190,7 +190,7 @@ def _variables_of(modules: Iterable[ModuleType]) -> dict[Any, str]:
     """Return the context variables among the variables of modules, with their names there."""
     names = {}
     for module in modules:
-        for name, value in [*vars(module).items()]:
+        for name, value in vars(module).copy().items():
             if type(value) is ContextVar:
                 names[value] = name
     return names

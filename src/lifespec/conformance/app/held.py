@@ -65,7 +65,7 @@ def _name_of(app: Any) -> str:
 
     A script is named by another module if one has it, too: `__main__` cannot be imported.
     """
-    modules = [*sys.modules.items()]
+    modules = [*sys.modules.copy().items()]
     modules.sort(key=lambda item: item[0].startswith("__"))
     for name, module in modules:
         for attribute, value in [*getattr(module, "__dict__", {}).items()]:
