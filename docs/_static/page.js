@@ -11,6 +11,14 @@ addEventListener("click", (event) => {
   link.hash = location.hash || (scrollY && place()) || "";
 }, true);
 
+// An old link to a section that has moved leads to its new place.
+function follow() {
+  const left = document.getElementById(location.hash.slice(1));
+  if (left?.matches("a.moved")) location.replace(left.href);
+}
+follow();
+addEventListener("hashchange", follow);
+
 // The navigation shows the current page, which may stand far down in it.
 const current = document.querySelector(".sidebar-scroll a.current");
 const bar = current?.closest(".sidebar-scroll");

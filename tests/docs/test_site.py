@@ -15,6 +15,7 @@ ENGLISH = re.compile(
     r"\b(the|a|an|of|is|are|was|and|or|to|in|with|not|no|for|by|after)\b", re.IGNORECASE
 )
 CHINESE = re.compile("[\u3400-\u9fff]")
+MISSET = re.compile(r"[，。：；！？] ?[,.]|[\u3400-\u9fff],|\.\.\.$")
 VERSION = re.compile(r"\d+\.\d+\.\d+.*\d{4}-\d\d-\d\d.*0BSD")
 ALL = "../framework-compatibility.html"
 
@@ -62,6 +63,10 @@ def language(name: str, page: BeautifulSoup) -> Iterator[str]:
     for text in described:
         if bool(CHINESE.search(text)) != chinese:
             yield f"its description is in the other language: {text}"
+        if chinese and MISSET.search(text):
+            yield f"its description is not set as Chinese: {text}"
+    if name == "zh-cn/index.html" and not CHINESE.search(page.title.text):  # type: ignore[union-attr]
+        yield "its title has no Chinese"
     labels = [str(each["aria-label"]) for each in page.select("[aria-label]")]
     for code in page.select("code, pre, svg, script, style, .sig, [lang=en]"):
         code.decompose()
@@ -85,6 +90,8 @@ def test_each_page_is_whole(site: Path) -> None:
         ids[name], sections[name] = {*found}, [str(e["id"]) for e in page.select("section[id]")]
         links[name] = [str(each["href"]) for each in page.select("a[href], link[href]")]
         titles[name] = page.h1.get_text().casefold()  # type: ignore[union-attr]
+        if page.select("meta[http-equiv=refresh]"):
+            continue  # an old address: its link is what it has
         following[name] = [str(each["href"]) for each in page.select("a.next-page")]
         descriptions.update(str(e["content"]) for e in page.select('meta[name="description"]'))
         for fact in navigation, surroundings, language:  # the last changes the page

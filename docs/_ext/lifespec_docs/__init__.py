@@ -2,7 +2,9 @@
 
 from sphinx.application import Sphinx
 
-EXTENSIONS = ("site", "tables", "blocks", "rules", "decisions", "drawings", "words", "keywords")
+EXTENSIONS = (
+    "site", "tables", "blocks", "rules", "decisions", "drawings", "words", "keywords", "chinese",
+)  # fmt: skip
 
 
 def setup(app: Sphinx) -> None:

@@ -230,8 +230,19 @@ def setup(app: Sphinx) -> None:
     """Register the directives and their nodes."""
     for directive in (Output, Check, Shown, Folded):
         app.add_directive(directive.__name__.lower(), directive)
-    app.add_node(folded_node, html=element("details", CLASS="folded"))
-    app.add_node(summary_node, html=element("summary", ""))
+    app.add_node(
+        folded_node,
+        html=element("details", CLASS="folded"),
+        text=(lambda *_: None, lambda *_: None),
+    )
+    app.add_node(
+        summary_node,
+        html=element("summary", ""),
+        text=(
+            lambda writer, node: writer.visit_paragraph(node),
+            lambda writer, node: writer.depart_paragraph(node),
+        ),
+    )
     app.connect("doctree-read", note_needs)
     app.connect("html-page-context", offer_program)
     app.connect("html-page-context", fold_checks)

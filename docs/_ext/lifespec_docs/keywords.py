@@ -9,7 +9,7 @@ The words of a whole page stand in its `html_meta`.
 
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxTranslator
 from sphinx.writers.html5 import HTML5Translator
 
 
@@ -40,7 +40,12 @@ def depart(translator: HTML5Translator, _node: words) -> None:
     translator.body.append("</p>\n")
 
 
+def skip(_translator: SphinxTranslator, _node: words) -> None:
+    """Leave it out."""
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
     """Register the directive."""
-    app.add_node(words, html=(visit, depart))
+    app.add_node(words, html=(visit, depart), text=(skip, depart))
     app.add_directive("keywords", KeywordsDirective)

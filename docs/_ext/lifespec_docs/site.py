@@ -23,6 +23,30 @@ PARENTS = {  # folders of pages that stand in no toctree, and the page that has 
     "rules": "rules",
     "servers": "server-compatibility",
 }
+MOVED = {"watch": "hang"}  # pages that are gone, and the page that has what they had
+# Sections that were on a page once: other sites link to them, and their labels say where they are.
+MOVED_SECTIONS = {
+    "troubleshooting": (
+        "blocking-clean-up",
+        "cancel-scope",
+        "cannot-add-middleware",
+        "finished-server-process",
+        "lifespan-shape",
+        "module-not-callable",
+        "mounted-startup",
+        "scope-type-ignored",
+        "signal-handler",
+    ),
+}
+REDIRECT = """<!doctype html>
+<html lang="{tag}">
+<meta charset="utf-8">
+<title>{title} - lifespec</title>
+<meta name="robots" content="noindex">
+<meta http-equiv="refresh" content="0; url={link}">
+<h1><a href="{link}">{title}</a></h1>
+</html>
+"""
 LABELS = (  # of the theme, which it does not translate
     "Toggle site navigation sidebar",
     "Toggle table of contents sidebar",
@@ -74,6 +98,16 @@ def link(app: Sphinx, page: str, to: str) -> dict[str, str]:
     return {"title": title, "link": app.builder.get_relative_uri(page, to)}
 
 
+def moved(app: Sphinx, page: str) -> dict[str, str]:
+    """Return the sections that a page has no longer, each with a relative link to its new place."""
+    links = {}
+    labels = app.env.domains.standard_domain.anonlabels
+    for name in MOVED_SECTIONS.get(page, ()):
+        to, anchor = labels[name]
+        links[name] = f"{app.builder.get_relative_uri(page, to)}#{anchor}"
+    return links
+
+
 def siblings(app: Sphinx, page: str) -> dict[str, dict[str, str] | None]:
     """Return the pages of the same folder before and after a page, by their titles."""
     folder, titles = f"{page.partition('/')[0]}/", app.env.titles
@@ -106,6 +140,7 @@ def add_context(
         context |= {"parent": link(app, pagename, parent), **siblings(app, pagename)}
     for files in ("script_files", "css_files"):
         context[files] = [each for each in context[files] if Path(each.filename).name not in UNUSED]
+    context["moved"] = moved(app, pagename)
     context["alternates"] = pages
     context["others"] = [page for page in pages if page["language"] != config.language]
     context["root_page"] = config.site_base_url or "../" * (target.count("/") + 1) + "index.html"
@@ -150,6 +185,16 @@ def remove_page(app: Sphinx, _env: BuildEnvironment, pagename: str) -> None:
     Path(app.outdir, f"{pagename}.html").unlink(missing_ok=True)
 
 
+def redirect_pages(app: Sphinx, error: Exception | None) -> None:
+    """Write a page at the address of each that is gone; it leads to the one that took its place."""
+    if error is not None or app.builder.format != "html":
+        return
+    _, tag, _ = LANGUAGES[app.config.language]
+    for page, to in MOVED.items():
+        text = REDIRECT.format(tag=tag, **link(app, page, to))
+        Path(app.outdir, f"{page}.html").write_text(text, encoding="utf-8")
+
+
 def add_filter(app: Sphinx) -> None:
     """Offer `localized` to the templates, and leave the search to `search.py`."""
     if app.builder.format == "html":
@@ -164,6 +209,7 @@ def setup(app: Sphinx) -> None:
     app.connect("config-inited", set_addresses)
     app.connect("builder-inited", add_filter)
     app.connect("env-purge-doc", remove_page)
+    app.connect("build-finished", redirect_pages)
     app.connect("html-page-context", add_context)
     app.connect("html-page-context", omit_foreign_description, priority=400)  # before the tags
     app.connect("html-page-context", refuse_dead_links, priority=900)
