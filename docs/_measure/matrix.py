@@ -79,7 +79,7 @@ class ClientJudge(OfServer):
 
     def exit_status(self) -> NoReturn:
         """Raise NotJudged: it has none of its own."""
-        self.finished()
+        self.need_whole_script()
         skip("no-exit-status")
 
 

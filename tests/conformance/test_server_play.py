@@ -63,7 +63,7 @@ def test_a_case_is_played() -> None:
     assert seen.stopped
     assert seen.ended
     assert seen.stopped <= seen.last_action <= seen.ended
-    assert (seen.status, seen.left) == (0, set())
+    assert (seen.status, seen.left_running) == (0, set())
     assert "Serving on" in seen.output
 
 

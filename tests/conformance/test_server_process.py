@@ -83,10 +83,10 @@ time.sleep(60)
 def test_every_process_of_a_server_is_ended(then: str) -> None:
     with program(DAEMON.format(then=then)) as server:
         assert until(lambda: "forked" in server.output, LIMIT)
-        assert until(lambda: len(server.left()) == 3, LIMIT)
-        pids = server.left() | {server.process.pid}
+        assert until(lambda: len(server.left_running()) == 3, LIMIT)
+        pids = server.left_running() | {server.process.pid}
     assert not any(map(is_alive, pids))
-    assert server.left() == set()
+    assert server.left_running() == set()
 
 
 def test_a_command_ends_what_was_started_meanwhile() -> None:
@@ -112,7 +112,7 @@ def test_without_a_proc_the_group_of_the_server_is_ended_all_the_same(
 ) -> None:
     monkeypatch.setattr(processes, "PROC", tmp_path / "proc")
     with program(WAIT) as server:
-        assert server.left() == set()
+        assert server.left_running() == set()
     assert not is_alive(server.process.pid)
 
 

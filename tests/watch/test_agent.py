@@ -652,7 +652,7 @@ def test_a_copy_of_lifespecs_class_is_known_by_its_table(agent: Agent, copy: Any
     assert happened[8:10] == ["Called", "Raised"]
     watched = WatchedProcess(Path(agent.path))
     watched.read()
-    assert [ended.kind for ended in watched.told] == ["raised-late", "startup-cut-off"]
+    assert [ended.kind for ended in watched.endings] == ["raised-late", "startup-cut-off"]
 
 
 async def serve_lifespan(scope: Any, receive: Any, send: Any) -> None:

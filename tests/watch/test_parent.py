@@ -492,7 +492,7 @@ def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
     lines: list[Any], numbers: list[int], says: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     process_of(state, os.getpid(), *lines)
-    state.looked, state.said = 41.0, 30.0
+    state.looked, state.said_at = 41.0, 30.0
     state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
     for count, number in enumerate(numbers):
         state.signals.append(Signal(number, 35.0 + count, to_all=number != TERM))

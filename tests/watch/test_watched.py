@@ -263,9 +263,9 @@ def test_what_an_unknown_server_does_is_told_from_its_call(tmp_path: Path) -> No
         found.take(look(others=calls))
         assert said(found) == said(found) == [sentence][: len(sentence)]
     assert found.state == "over"
-    told = len(found.told)
+    told = len(found.endings)
     found.ends()
-    assert len(found.told) == told
+    assert len(found.endings) == told
 
 
 def test_each_look_counts_not_only_the_last(tmp_path: Path) -> None:

@@ -78,13 +78,13 @@ def _packages(frames: list[Any]) -> list[str]:
     """Return the package of each frame, without those of Python, of carriers and ours."""
     packages = []
     for frame in frames:
-        package = _package_of(frame)
+        package = _package_of_frame(frame)
         if package:
             packages.append(package)
     return packages
 
 
-def _package_of(frame: Any) -> str:
+def _package_of_frame(frame: Any) -> str:
     """Return the package or module of a frame that is neither Python's, a carrier's nor ours."""
     file = frame.f_code.co_filename
     if stacks.says_nothing(file):

@@ -62,7 +62,7 @@ class Agent:
         self.loops: dict[Any, int] = {}  # those of servers, and their threads
         self.copies: dict[Any, hooks.Notes] = {}  # classes that are lifespec's, in another module
         self.modules: set[str] = set()  # that were searched for them
-        self.known: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
+        self.tasks_since: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
         self.died: set[int] = set()
         self.busy = looks.Busy()
         self.looks: dict[int, waits.Looks] = {}  # at those calls
@@ -145,7 +145,7 @@ class Agent:
         if loops or self.loops:  # one may begin and end between two looks: a hook tells of it
             self.had_loop = True
         rest = REST
-        if self.is_lively() and len(self.known) < FEW_TASKS:
+        if self.is_lively() and len(self.tasks_since) < FEW_TASKS:
             rest = 0.0
         if now - self.counted >= rest:
             self.counted = now
@@ -204,7 +204,7 @@ class Agent:
                 if seconds >= LASTS:
                     self.learn(stacks.of_thread(top))
                 blocked.append(seen.Blocked(int(seconds), lines_of(stacks.of_thread(top))))
-        held, children = self.left(frames, loops)
+        held, children = self.keepers(frames, loops)
         return (
             len(loops),
             blocked,
@@ -231,7 +231,7 @@ class Agent:
             if frame in running:
                 whose.learn(running[running.index(frame) :])
 
-    def left(self, frames: dict[int, Any], loops: dict[Any, Any]) -> tuple[Any, list[str]]:
+    def keepers(self, frames: dict[int, Any], loops: dict[Any, Any]) -> tuple[Any, list[str]]:
         """Return what keeps this process once no event loop of it runs any more."""
         if loops or not self.had_loop:
             return None, []
@@ -272,10 +272,10 @@ class Agent:
             for task in alive.tasks(loop, top):
                 threads[task] = thread_of(top, frames)
         for task in threads:
-            self.known.setdefault(task, now)
+            self.tasks_since.setdefault(task, now)
         for task in alive.failed_tasks():  # no loop has these any more
-            self.known.setdefault(task, now)
-        for task, since in list(self.known.items()):  # tasks end meanwhile
+            self.tasks_since.setdefault(task, now)
+        for task, since in list(self.tasks_since.items()):  # tasks end meanwhile
             # true until somebody asks for its exception, as asyncio itself tells it
             has_failed = getattr(task, "_log_traceback", False)
             if has_failed and now - since >= REST:
@@ -294,9 +294,9 @@ class Agent:
                 continue
             if not self.recognise(running, thread):  # it runs just now, and so is in no task yet
                 others[id(scope)] = seen.CallState(over=False, runs=True, asks=False, lines=[])
-        tasks = sorted(threads, key=self.known.__getitem__)
+        tasks = sorted(threads, key=self.tasks_since.__getitem__)
         for task in tasks[:MOST_TASKS]:
-            self.take(task, threads[task], int(now - self.known[task]), found, others)
+            self.take(task, threads[task], int(now - self.tasks_since[task]), found, others)
         if self.is_stopping:
             for call in looks.untracked_calls():  # it looks at every object
                 self.take(call, 0, None, found, others)

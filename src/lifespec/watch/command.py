@@ -50,7 +50,7 @@ class Signal(NamedTuple):
         return signal.Signals(self.number).name
 
     @property
-    def shown(self) -> str:
+    def key_or_name(self) -> str:
         """The key that was pressed, or its name."""
         return KEY_OF_SIGNAL.get(self.name, self.name) if self.to_all else self.name
 
@@ -63,12 +63,12 @@ class WatchedCommand:
         self.process: subprocess.Popen[bytes] | None = None
         self.processes: dict[int, WatchedProcess] = {}
         self.gone: dict[int, float] = {}  # when each was seen to have ended
-        self.told: dict[object, object] = {}
+        self.causes_said: dict[object, object] = {}
         self.since: dict[object, tuple[object, float]] = {}  # what a phase waits for, from when on
         self.failures: dict[object, list[int]] = {}
         self.signals: list[Signal] = []  # that tell it to end
         self.failed: set[object] = set()  # of lifespec itself
-        self.looked = self.said = time.time()  # when the last look was, and the last word
+        self.looked = self.said_at = time.time()  # when the last look was, and the last word
         self.suspensions: list[tuple[float, float]] = []  # when this process was stopped, how long
 
     def look(self) -> None:
@@ -135,11 +135,11 @@ class WatchedCommand:
         key = process.pid, cause.kind
         if cause.kind in PHASES and not self._stays(key, cause):
             return
-        if key in self.told and self.told[key] == cause.same:
+        if key in self.causes_said and self.causes_said[key] == cause.same:
             return
-        self.told[key] = cause.same
+        self.causes_said[key] = cause.same
         servers = [each for each in self.processes.values() if each.has_server]
-        self.said = time.time()
+        self.said_at = time.time()
         pid = process.pid if len(servers) > 1 else 0
         self.tell(cause.fact, cause.rows, cause.advice, pid)
 
@@ -159,13 +159,13 @@ class WatchedCommand:
         """
         if key not in self.since or self.since[key][0] != cause.same:
             self.since[key] = cause.same, self.looked
-        return key not in self.told or self.lasted(self.since[key][1]) >= self.after
+        return key not in self.causes_said or self.lasted(self.since[key][1]) >= self.after
 
     def _say_once(self, key: object, what: Fact) -> None:
         """Say something of the command as a whole."""
-        if key not in self.told:
-            self.told[key] = ""
-            self.said = time.time()
+        if key not in self.causes_said:
+            self.causes_said[key] = ""
+            self.said_at = time.time()
             self.tell(what, (), None, 0)
 
     # ---- signals ----
@@ -198,7 +198,7 @@ class WatchedCommand:
         key = ends(process.recorded_as, process.python, "startup", ())
         if not key or self.lasted(last.time) < SIGNAL_GRACE:
             return
-        name = Signal(last.signal, last.time).shown
+        name = Signal(last.signal, last.time).key_or_name
         what = fact("way-out-startup", server=server_of(process), signal=name)
         way = fact("way-worker", command=_kill(key, [process.pid]))
         self._say_once((process.pid, last), fact("way-out", what=what, way=way))
@@ -214,11 +214,13 @@ class WatchedCommand:
             if any(catches(each.pid, signal.SIGQUIT) for each in self.alive()):
                 key = "kill -9"
             place = at(lines)
-            what = fact("way-out-blocked", signal=last.shown, place=place.fact() if place else "")
+            what = fact(
+                "way-out-blocked", signal=last.key_or_name, place=place.fact() if place else ""
+            )
         else:
             waits_for = _waits_for(process, self.signals)
             key = ends(process.recorded_as, process.python, waits_for, [*_pressed(self.signals)])
-            what = fact(f"way-out-{waits_for}", server=server_of(process), signal=last.shown)
+            what = fact(f"way-out-{waits_for}", server=server_of(process), signal=last.key_or_name)
         if key:
             self._say_once(last, fact("way-out", what=what, way=self._way(key, command)))
 
@@ -237,13 +239,13 @@ class WatchedCommand:
         """Say at least that the command goes on, if nothing was said since the last signal."""
         last = self.signals[-1]
         seconds = self.lasted(last.time)
-        if self.said > last.time or seconds < self.after + 1:  # what is seen is said before
+        if self.said_at > last.time or seconds < self.after + 1:  # what is seen is said before
             return
         kind, pids = "way-out-goes-on", self._pids(command)
         if not any(process.has_server for process in self.alive()):
             kind = "way-out-unseen"
             pids.update(below(command))  # the server may be one of those that no agent is in
-        what = fact(kind, signal=last.shown, seconds=int(seconds))
+        what = fact(kind, signal=last.key_or_name, seconds=int(seconds))
         way = fact("way-kill", command=_kill("kill -9", pids))
         self._say_once((command, last), fact("way-out", what=what, way=way))
 

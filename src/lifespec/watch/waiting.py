@@ -126,7 +126,7 @@ OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of 
 
 def events(process: WatchedProcess) -> Iterator[Cause]:
     """Yield what has happened to the lifespan, and what else is told at once."""
-    for number, told in enumerate(process.told):
+    for number, told in enumerate(process.endings):
         yield _of_course(process, told, number)
     for line in process.lines:
         if isinstance(line, seen.Failed):
@@ -151,7 +151,7 @@ def _of_course(process: WatchedProcess, told: Ended, number: int) -> Cause:
         status = fact("exit-status", status=line.status)
         return Cause(kind, place, fact(kind, exit=status.at(place)))
     if kind == "startup-cut-off":
-        place = at(process.kept)
+        place = at(process.phase_lines)
         if error and error.lines:  # where it was cancelled, and not only seen
             place = at(error.lines)
         return Cause(kind, place, fact(kind, server=server_of(process)).at(place))
@@ -169,10 +169,10 @@ def _cut_off(process: WatchedProcess) -> Cause:
 
     That is where it was cancelled, or where it was seen during clean-up; never where it was before.
     """
-    place = at(process.kept)
+    place = at(process.phase_lines)
     for line in process.lines:
         if isinstance(line, seen.Shutdown):
-            place = at(process.kept)
+            place = at(process.phase_lines)
         elif isinstance(line, seen.Sent | seen.Raised):
             if line.error and line.error.lines:
                 place = at(line.error.lines)

@@ -51,9 +51,9 @@ class WatchedProcess:
         self.look: Look | None = None
         self.calls: Sequence[CallState] = ()  # where those with the lifespan scope are
         self.course = Course()
-        self.told: list[Ended] = []
+        self.endings: list[Ended] = []
         self.is_hooked = False  # its server tells what it does, from the call on
-        self.kept: Sequence[At] = ()  # the author's lines in the phase that has not ended
+        self.phase_lines: Sequence[At] = ()  # the author's lines in the phase that has not ended
         self.told_to_end: float | None = None  # when a signal for the command came
         self.handlers: Mapping[str, tuple[str, int, str]] = {}  # the author's own, of signals
         self.is_told = False  # by a look since then
@@ -89,7 +89,7 @@ class WatchedProcess:
             kind = "died"
             if self.stopped and self.is_stopping and line.time - self.stopped > NOTICED:
                 kind = "died-stopping"
-            self.told.append(Ended(kind, line))
+            self.endings.append(Ended(kind, line))
         elif isinstance(line, seen.Called):
             self.course = Course()  # perhaps anew: in the same process, after another one
             self.is_hooked = True
@@ -122,10 +122,10 @@ class WatchedProcess:
         state = self.course.state
         kind = self.course.happens(what)
         if kind:
-            self.told.append(Ended(kind, line))
+            self.endings.append(Ended(kind, line))
         self.times.setdefault(what, at)
         if self.course.state not in (state, "cut", "over"):
-            self.kept = ()
+            self.phase_lines = ()
 
     def _infer(self, look: Look) -> None:
         """Take in what no hook has told, from where the lifespan is."""
@@ -151,7 +151,7 @@ class WatchedProcess:
             if call.asks:  # the place of `receive` belongs to no phase
                 continue
             if call.lines and call.lines[-1].own:
-                self.kept = call.lines
+                self.phase_lines = call.lines
 
     def _keep_handlers(self, look: Look) -> None:
         """Keep the handlers of signals, once a signal has come those that were there all the time.

@@ -74,7 +74,7 @@ class CommandHost(Host):
         self.name = shlex.join(words)
         self.hello: dict[str, Any] = {}  # what it has told
         self.threads: tuple[str, ...] = ()
-        self.found = False
+        self.is_found = False
         self.is_shown = True  # what it prints
         self.last = ""  # the last line of that
 

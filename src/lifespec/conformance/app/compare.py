@@ -27,7 +27,7 @@ class OfMiddleware(Judge):
         self.case = case
         self.seen = seen
         self.scope = self.at("called")
-        self.over = self.at("over")
+        self.over_line = self.at("over")
         calls = seen.log.of("called", side="application")
         self.requests = [line for line in calls if line.type in TYPES]
         numbers = {line.call for line in self.requests}
@@ -43,7 +43,7 @@ class OfMiddleware(Judge):
             return line
         return LogLine(0.0, "")
 
-    def finished(self) -> None:
+    def need_whole_script(self) -> None:
         """Raise NotJudged if the application did not come to the end of its script."""
         if not self.inner.of("returned", "raised"):
             skip("script-unfinished")
@@ -97,7 +97,7 @@ class OfMiddleware(Judge):
         if not state:
             return breaks("app-has-no-state")
         for line in self.inner.of("writes"):
-            if not _has_values_of(self.over, line):
+            if not _has_values_of(self.over_line, line):
                 return breaks("state-lost")
         return leaves_open("other-state")
 
@@ -110,7 +110,7 @@ class OfMiddleware(Judge):
         for request in self.requests:
             if not request.state_id:
                 return breaks("app-request-without-state")
-            if not _has_values_of(request, self.over):
+            if not _has_values_of(request, self.over_line):
                 return breaks("request-state-differs")
         return holds("request-has-state")
 
@@ -162,13 +162,13 @@ class OfMiddleware(Judge):
         return holds("server-received", events=_or_nothing(received))
 
     def same_refusal(self) -> Assessment:
-        self.finished()
+        self.need_whole_script()
         for line in self.inner.of("refused"):
             return holds("refusal-seen", error=line.why)
         return breaks("refusal-lost")
 
     def same_end(self) -> Assessment:
-        self.finished()
+        self.need_whole_script()
         held = self.seen.ended == "returned"
         did = Fact("app-returned")
         ends = {*self.at("raised").ids.values()}
@@ -187,9 +187,9 @@ class OfMiddleware(Judge):
 
     def no_change(self) -> Assessment:
         """Compare the server's own scope before and after, without the values of the state."""
-        if self.over.event is None:
+        if self.over_line.event is None:
             skip("script-unfinished")
-        now, live = self.over.event
+        now, live = self.over_line.event
         before = {**self.scope.event[0]}
         if "state" in before:
             before["state"] = live

@@ -55,7 +55,7 @@ class OfApplication(Judge):
             is_must = "must" in rules()[rule].level(self.spec)
             return Assessment("unspecified" if is_must else "broken", broken[0].observed)
         if rule == "state-keys-text":
-            for key in seen.known("key-at-end"):
+            for key in seen.facts_of("key-at-end"):
                 return Assessment("broken", key)
         self.had_occasion(rule)
         return self.run("held")

@@ -28,12 +28,13 @@ class Asyncio:
         self.loop = asyncio.new_event_loop()
         self.tasks = Tasks()
         self.loop.set_task_factory(self.tasks)
-        self.failed_tasks, self.left = self.tasks.failed, self.tasks.left
+        self.failed_tasks, self.tasks_left = self.tasks.failed, self.tasks.left
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
         self.loop.run_until_complete(main())
-        self.kept = asyncio.all_tasks(self.loop)  # else gc may destroy one, and asyncio log that
+        # else the garbage collection may destroy one, and asyncio log that
+        self.held_tasks = asyncio.all_tasks(self.loop)
 
     def sweep(self) -> None:
         """Cancel what still runs, before another loop begins."""
@@ -97,7 +98,7 @@ class Trio:
         with self.trio.move_on_after(seconds):
             await event.wait()
 
-    async def left(self) -> list[Fact]:
+    async def tasks_left(self) -> list[Fact]:
         """Return the tasks that still run: none."""
         return []
 

@@ -111,14 +111,14 @@ class Observation:
         """Return the lines of these kinds about the lifespan, at the side of the server."""
         return self.log.of(*kinds, side="server", caller=(0, 0))
 
-    def known(self, *kinds: str) -> list[Fact]:
+    def facts_of(self, *kinds: str) -> list[Fact]:
         """Return the facts whose kinds begin so."""
         return [fact for fact in self.facts if fact.kind.startswith(kinds)]
 
     @property
     def leftovers(self) -> list[Fact]:
         """The tasks, threads and processes that are left behind."""
-        return self.known("task-", "thread-", "daemon-", "process-")
+        return self.facts_of("task-", "thread-", "daemon-", "process-")
 
     @property
     def received(self) -> bool:

@@ -36,7 +36,7 @@ def stops(seen: Observation) -> bool:
 
 def stays(seen: Observation) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
-    return seen.process_stays and bool(seen.known("thread-", "process-"))
+    return seen.process_stays and bool(seen.facts_of("thread-", "process-"))
 
 
 def how_it_went(seen: Observation, limit: float) -> Fact:

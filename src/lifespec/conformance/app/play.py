@@ -179,7 +179,7 @@ class PlayedCall(Answers):
             if slept_at:
                 seen.facts.append(fact("due", place=slept_at.fact()))
         if seen.shutdown.how == "complete":
-            seen.facts += await self.loop.left()
+            seen.facts += await self.loop.tasks_left()
             self._note_failed_tasks("died-stopping")
         self.note("over", "with state" if self.live else "", **self.as_data())
 
@@ -218,7 +218,7 @@ class PlayedCall(Answers):
 
     def _note_failed_tasks(self, kind: str) -> None:
         """Note the tasks whose exceptions were not retrieved."""
-        known = [died.parts for died in self.seen.known("died")]
+        known = [died.parts for died in self.seen.facts_of("died")]
         failed = self.loop.failed_tasks(kind)
         self.seen.facts += [task for task in failed if task.parts not in known]
 

@@ -97,7 +97,7 @@ class Host:
         self.connection = Connection(ours.detach())
         with contextlib.suppress(ConnectionError):  # it has ended
             self.connection.send((job, sys.path, self.stack.name, self.import_output.name))
-        self.found = False
+        self.is_found = False
 
     def __enter__(self) -> Self:
         return self
@@ -128,14 +128,14 @@ class Host:
 
     def find(self) -> None:
         """Wait until the target is there; raise NotFound if it cannot be had."""
-        if self.found:
+        if self.is_found:
             return
         why = self.obstacle()
         if why:
             not_found = NotFound(why)
             not_found.printed = self.printed()
             raise not_found
-        self.found = True
+        self.is_found = True
 
     def _received(self) -> Result:
         """Return the next result; raise NotFound if the host has ended."""

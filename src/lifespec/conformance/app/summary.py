@@ -138,7 +138,7 @@ class Summary:
             "still running": left,
             "left open": self._left_open(),
             "again": second_start(self.again, self.limit),
-            "busy": self.serving.known("busy"),
+            "busy": self.serving.facts_of("busy"),
             "logged": dict.fromkeys([*_logged(self.first), *_logged(self.serving)]),
             "failed tasks": failed,
             "never ran": self._told_of(never_ran),
@@ -153,7 +153,7 @@ class Summary:
 
     def _both(self, *kinds: str) -> list[Fact]:
         """Return facts of both cases, each once."""
-        return [*dict.fromkeys([*self.serving.known(*kinds), *self.first.known(*kinds)])]
+        return [*dict.fromkeys([*self.serving.facts_of(*kinds), *self.first.facts_of(*kinds)])]
 
     def _starts(self) -> Iterator[Fact]:
         start = answer(self.seen, "startup", self.limit)
@@ -186,12 +186,12 @@ class Summary:
         if stays(self.last):
             yield Fact("lingers")
         elif stays(self.first):
-            for keeps in [*self.first.known("thread-", "process-"), Fact("lingers")]:
+            for keeps in [*self.first.facts_of("thread-", "process-"), Fact("lingers")]:
                 if keeps not in self.last.leftovers:
                     yield fact("only-if", what=keeps, condition=Fact("if-at-once"))
 
     def _left_open(self) -> Iterator[Fact]:
-        yield from self.last.known("unclosed")
+        yield from self.last.facts_of("unclosed")
         yield from self._both(*NOT_CLEANED)[:MOST_SHOWN]
 
     def _never_ran(self) -> list[Fact]:
@@ -206,7 +206,7 @@ class Summary:
 
     def _unentered(self, *kinds: str) -> list[Fact]:
         """Return what neither case has entered."""
-        in_first = self.first.known(*kinds)
+        in_first = self.first.facts_of(*kinds)
         return [unentered for unentered in in_first if unentered in self.serving.facts]
 
     def _told_of(self, never_ran: Sequence[Fact]) -> Iterator[Fact]:
@@ -267,7 +267,7 @@ class Summary:
 
     def _on_errors(self) -> Iterator[Fact]:
         """Yield advice by the kind of exception."""
-        wrong = self.first.known("given-")
+        wrong = self.first.facts_of("given-")
         if wrong and any(map(_is_uncallable, self.seen.errors)):
             yield from wrong
             return

@@ -261,13 +261,13 @@ class _Check:
                 on_wait(running[0], time.monotonic() - self.begun[running[0]])
 
     @property
-    def met(self) -> bool:
+    def met_another(self) -> bool:
         """Whether a request of some case was answered by the application of another one."""
         return any(judge.seen.stranger for judge in self.judges.values())
 
     def play_again(self, played: Sequence[Case], by_case: dict[str, list[Finding]]) -> None:
         """Play alone what others may have disturbed, and note what comes of it."""
-        met = self.met
+        met = self.met_another
         for case in played:
             together = by_case[case.name]
             if not self.is_doubtful(case, together, met=met):
@@ -276,7 +276,7 @@ class _Check:
             by_case[case.name] = alone
             if [finding.verdict for finding in together] != [finding.verdict for finding in alone]:
                 self.disturbed.append(case.name)
-        if self.met:  # also alone: nothing that was seen can be trusted
+        if self.met_another:  # also alone: nothing that was seen can be trusted
             self.obstacle = fact("cases-met")
             for case in played:
                 by_case[case.name] = [*skipped(case, self.spec, self.obstacle)]
@@ -389,7 +389,7 @@ def _not_called(seen: ServerObservation, target: Target) -> Fact:
     name = target.subject
     if seen.status is None:
         why = fact("app-not-called", name=name, seconds=START_LIMIT)
-    elif seen.left:
+    elif seen.left_running:
         why = fact("left-processes", name=name)
     else:
         why = fact("ended-at-once", name=name, status=seen.status)

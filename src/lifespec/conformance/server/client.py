@@ -72,7 +72,7 @@ class Client:
 
     def __init__(self, port: int, name: str, cancelled: threading.Event) -> None:
         self.port, self.name, self.cancelled = port, name, cancelled
-        self.kept: HTTPConnection | None = None
+        self.kept_alive: HTTPConnection | None = None
         self.strangers: set[str] = set()
 
     def _connect(self, limit: float) -> _Socket:
@@ -109,11 +109,11 @@ class Client:
         """Request a path on the connection that stays open; raise Unusable if it does not."""
         sent = time.monotonic()
         try:
-            if self.kept is None:
-                self.kept = self._open(limit)
-            self.kept.request("GET", path)
-            cast("_Socket", self.kept.sock).deadline = sent + limit
-            return Reply(path, sent, self._body(self.kept.getresponse().read()))
+            if self.kept_alive is None:
+                self.kept_alive = self._open(limit)
+            self.kept_alive.request("GET", path)
+            cast("_Socket", self.kept_alive.sock).deadline = sent + limit
+            return Reply(path, sent, self._body(self.kept_alive.getresponse().read()))
         except NotConnected:
             raise Unusable("connection-closed") from None
         except FAILURES as error:
@@ -122,8 +122,8 @@ class Client:
 
     def close(self) -> None:
         """Close the connection that stayed open."""
-        if self.kept:
-            self.kept.close()
+        if self.kept_alive:
+            self.kept_alive.close()
 
     def websocket(self, path: str, limit: float) -> Reply:
         """Open a WebSocket and read its first message; raise Unusable if there is none."""

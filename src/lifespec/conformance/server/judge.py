@@ -173,7 +173,7 @@ class OfServer(Scopes):
         return outcome
 
     def as_empty(self) -> Assessment:
-        self.finished()
+        self.need_whole_script()
         if any(line.error == "KeyError" for line in self.lines("refused")):
             return breaks("key-error")
         for text in without_tracebacks(self.seen.output):
@@ -192,7 +192,7 @@ class OfServer(Scopes):
 
         A server that ends by the signal that it was sent ends like that without a failure, too.
         """
-        self.finished()
+        self.need_whole_script()
         if self.seen.status is None:
             skip("end", end=self.end)
         if self.seen.status in (0, -signal.SIGTERM):
@@ -200,7 +200,7 @@ class OfServer(Scopes):
         return holds("noticed", way=self.way)
 
     def gone(self) -> Assessment:
-        self.finished()
+        self.need_whole_script()
         return either(self.seen.ended is not None, "end", end=self.end)
 
     def was_stopped(self) -> None:

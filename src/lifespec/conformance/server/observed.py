@@ -169,7 +169,7 @@ class Observed(Judge):
         if behind:
             raise NotJudged(behind)
 
-    def finished(self) -> None:
+    def need_whole_script(self) -> None:
         """Raise NotJudged if the script did not come to its last step."""
         self.reached(len(self.verbs) - 1)
 

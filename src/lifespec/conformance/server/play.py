@@ -35,7 +35,7 @@ class ServerObservation:
 
     `log` is the probe's, `answers` has one for each request.  `stopped` is when the signal
     was sent, `last_action` when the suite last did something, `ended` when the process ended; None
-    if it still ran `timeout` seconds later.  `left` are processes that it left behind.
+    if it still ran `timeout` seconds later.  `left_running` are processes that it left behind.
     `unusable` says why a connection could not be used as the case needs it.  `closed` is when each
     connection of a request that the application held was closed.  `stranger` tells that the
     application of another case has answered.
@@ -52,7 +52,7 @@ class ServerObservation:
     last_action: float = 0.0
     ended: float | None = None
     status: int | None = None
-    left: set[int] = field(default_factory=set)
+    left_running: set[int] = field(default_factory=set)
     unusable: Fact | None = None
     closed: list[float] = field(default_factory=list)
     stranger: bool = False
@@ -106,7 +106,7 @@ class Player:
                     self.do(action)
             self.await_end()
             if not self.called:  # it may have left a daemon, of which this knows nothing
-                seen.left = process.left()
+                seen.left_running = process.left_running()
             process.end()
             for client in self.clients:
                 client.join(HOLD)

@@ -156,7 +156,7 @@ class ServerProcess:
         """Whether the application of another case of this process has answered."""
         return bool(self.client.strangers & _names)
 
-    def left(self) -> set[int]:
+    def left_running(self) -> set[int]:
         """Return the processes that the server started and that run without it."""
         return marked(CASE, self.folder) - {self.process.pid}
 
