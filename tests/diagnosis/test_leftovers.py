@@ -45,6 +45,11 @@ async def test_a_task_that_a_library_makes_is_named_by_the_authors_line_that_it_
     assert ", now in `poll`, " in english(named)
 
 
+def test_who_asks_keeps_no_process_and_without_proc_there_is_no_child() -> None:
+    assert not alive.keeps_process(threading.current_thread())
+    assert alive.children(os.getpid(), "/nowhere") == {}
+
+
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_an_idle_pool_of_processes_ends_with_the_process(method: str) -> None:
     """So do the processes from which Python forks, and which it lets remain."""

@@ -141,6 +141,12 @@ async def connection() -> None:
             await asyncio.sleep(0)
 
 
+async def condition() -> None:
+    changed = asyncio.Condition()
+    async with changed:
+        await changed.wait()
+
+
 async def process() -> None:
     child = await asyncio.create_subprocess_exec("sleep", "100")
     try:
@@ -178,6 +184,7 @@ async def of_a_library() -> None:
         (task_that_is_first, "task"),
         (connection, "connection"),
         (process, "process"),
+        (condition, ""),
         (of_a_library, ""),
     ],
 )
@@ -305,6 +312,10 @@ async def test_a_line_that_waits_anew_each_time_is_told() -> None:
         while True:
             await asyncio.sleep(0.01)
 
+    async def gives_way() -> None:
+        while True:
+            await asyncio.sleep(0)
+
     async def told(call: Call) -> list[str]:
         looks, waiting, awaits = waits.Looks(), asyncio.ensure_future(call()), []
         for _ in range(4):
@@ -317,4 +328,21 @@ async def test_a_line_that_waits_anew_each_time_is_told() -> None:
 
     assert await told(polls) == ["sleep", "sleep", "again", "again"]
     assert await told(event) == ["event"] * 4
+    assert await told(gives_way) == ["sleep"] * 4  # for nothing but its turn
     assert await told(asyncio.Event().wait) == [""] * 4  # no line of an author
+
+
+async def test_tasks_that_wait_for_one_another_are_looked_at_once() -> None:
+    tasks: list[asyncio.Task[None]] = []
+
+    async def waits_for_the_other(number: int) -> None:
+        await asyncio.wait([tasks[1 - number]])
+
+    tasks += [asyncio.create_task(waits_for_the_other(number)) for number in range(2)]
+    await asyncio.sleep(0)
+    found = waits.of(tasks[0])
+    assert found.awaits == "task"
+    assert len(stacks.own_lines(found.frames)) == len(tasks)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)

@@ -215,9 +215,8 @@ def _is_by_scope(error: BaseException) -> bool:
 
 def _is_by_limit(error: BaseException, cancels: list[Cancel]) -> bool:
     """Tell whether the time of a scope was over: only trio's exception says so itself."""
-    if getattr(error, "source", "") == "deadline":
-        return True
-    return any(cancel.is_limit for cancel in cancels)
+    is_trios = getattr(error, "source", "") == "deadline"
+    return is_trios or any(cancel.is_limit for cancel in cancels)
 
 
 def _catcher(steps: list[PassedFrame]) -> PassedFrame:
@@ -233,10 +232,8 @@ def _handles(owner: Any, after: list[int]) -> bool:
     """Tell whether a handler of a `try` was what ran after an exception."""
     if not after:
         return False
-    for handler in getattr(owner, "handlers", []):
-        if handler.lineno <= after[0] <= handler.end_lineno:
-            return True
-    return False
+    handlers = getattr(owner, "handlers", [])
+    return any(handler.lineno <= after[0] <= handler.end_lineno for handler in handlers)
 
 
 def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
@@ -260,19 +257,17 @@ def _caught(step: PassedFrame) -> list[Block]:
     blocks = _blocks(step)
     resumed = _resumed(step, blocks)
     innermost_handled = None
-    outermost_left = None
+    outermost_left = len(blocks)  # none so far
     for number, block in enumerate(blocks):
         if block.name != "body":
             continue
         if _handles(block.owner, resumed):
             innermost_handled = number
-        if outermost_left is None and _is_left(block, resumed):
-            outermost_left = number
+        if _is_left(block, resumed):
+            outermost_left = min(outermost_left, number)
     if innermost_handled is not None:
         return blocks[innermost_handled:]
-    if outermost_left is not None:
-        return blocks[outermost_left:]
-    return []
+    return blocks[outermost_left:]
 
 
 def _resumed(step: PassedFrame, blocks: list[Block]) -> list[int]:
@@ -317,9 +312,8 @@ def _first_of(kind: str, step: PassedFrame, skipped: list[ast.stmt]) -> Iterator
 
 def _is_clean_up(statement: ast.stmt, step: PassedFrame) -> bool:
     """Tell whether a statement awaits or calls something, and is no answer to the server."""
-    if _sends(statement, step):
-        return False
-    return _awaits(statement) or _calls(statement)
+    works = _awaits(statement) or _calls(statement)
+    return works and not _sends(statement, step)
 
 
 def _awaits(statement: ast.stmt) -> bool:
@@ -329,10 +323,8 @@ def _awaits(statement: ast.stmt) -> bool:
 
 def _calls(statement: ast.stmt) -> bool:
     """Tell whether a statement is a call, or has one in its blocks."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            return True
-    return False
+    expressions = [node.value for node in ast.walk(statement) if isinstance(node, ast.Expr)]
+    return any(isinstance(value, ast.Call) for value in expressions)
 
 
 def _sends(statement: ast.stmt, step: PassedFrame) -> bool:

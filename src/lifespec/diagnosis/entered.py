@@ -96,10 +96,8 @@ def _ran_otherwise(code: CodeType, ran: Collection[CodeType]) -> bool:
     """Tell whether a library has run the functions that its lifespan calls without it."""
     if is_own(code.co_filename):
         return False
-    for other in ran:
-        if other.co_filename == code.co_filename and other.co_name in code.co_names:
-            return True
-    return False
+    beside = [other for other in ran if other.co_filename == code.co_filename]
+    return any(other.co_name in code.co_names for other in beside)
 
 
 def _sharing(found: Collection[Registered]) -> dict[CodeType, dict[int, Any]]:
@@ -197,9 +195,8 @@ class Ran:
         if registered.code not in self.codes:
             return False
         values = self.shared.get(registered.code)
-        if values is None:  # no other has this code
-            return True
-        if self.run.isdisjoint(values):  # it is not known which of them it was
+        # no other has this code, or it is not known which of them it was
+        if values is None or self.run.isdisjoint(values):
             return True
         return id(registered.value) in self.run
 
@@ -230,7 +227,10 @@ class Ran:
     def entered(self, manager: Any) -> None:  # pragma: no cover  a profile function calls it
         """Note that a context manager is entered."""
         known = self.made.get(id(manager))
-        if known and known[0]() is manager:
+        if known is None:
+            return
+        made, _where = known
+        if made() is manager:  # else the ID was that of another, which has gone
             del self.made[id(manager)]
 
     def unentered(self) -> Iterator[Fact]:

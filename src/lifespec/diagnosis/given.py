@@ -78,7 +78,9 @@ def given_to(frame: FrameType) -> list[Given]:  # pragma: no cover
             if outer in PARAMETERS:  # which the author has called, by its own name
                 function = outer
             by = by.f_back
-    if not by or not is_own(by.f_code.co_filename):
+    if by is None:
+        return []
+    if not is_own(by.f_code.co_filename):  # libraries give one another much
         return []
     place = Place.at(short_name(by.f_code.co_qualname), by.f_code.co_filename, by.f_lineno)
     receiver = frame.f_locals.get("self")

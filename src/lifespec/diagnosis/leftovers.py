@@ -63,12 +63,10 @@ class Tasks:
     def failed(self, kind: str) -> list[Fact]:
         """Return the tasks whose exceptions were never retrieved, as facts of this kind."""
         facts = []
-        for task, where in list(self.made.items()):
-            if not self.belongs(task):
-                continue
+        for task in filter(self.belongs, list(self.made)):
             error = _unretrieved(task)
             if error is not None:
-                name = task_name(task, where)
+                name = task_name(task, self.made[task])
                 facts.append(fact(kind, task=name, error=described(error).fact()))
         return facts
 

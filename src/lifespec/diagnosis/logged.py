@@ -97,9 +97,7 @@ def _is_told(category: type[Warning], text: str) -> bool:
     """Tell whether a warning is of something that was never awaited, or not closed."""
     if category is RuntimeWarning:
         return _UNAWAITED in text
-    if category is ResourceWarning:
-        return _UNCLOSED.search(text) is not None
-    return False
+    return category is ResourceWarning and _UNCLOSED.search(text) is not None
 
 
 @contextmanager

@@ -106,7 +106,9 @@ def is_installed(file: str) -> bool:
         return True
     if file.startswith(_LIBRARY):
         return True
-    return _in_installed(file) or _is_beside_its_record(file)
+    if _in_installed(file):
+        return True
+    return _is_beside_its_record(file)
 
 
 def _in_installed(file: str) -> bool:

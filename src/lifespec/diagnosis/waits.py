@@ -227,9 +227,8 @@ def _kind_of_future(future: Any) -> str:
     """Return what it is that an author's line awaits by a future of asyncio's."""
     if future is None:
         return ""
-    if stacks.behind(future):  # of gather or shield, which return a future and have no frame
-        return "task"
-    return "future"
+    # gather and shield return a future, and have no frame
+    return "task" if stacks.behind(future) else "future"
 
 
 def _last_own(frames: list[Any]) -> int | None:

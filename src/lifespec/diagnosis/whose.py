@@ -143,7 +143,7 @@ def _modules() -> Iterator[tuple[str, Any]]:
 def _comes_from(value: Any, package: str) -> bool:
     if type(value) is _MODULE:
         origin = value.__name__
-    elif type(value) is types.FunctionType or issubclass(type(value), type):
+    elif issubclass(type(value), (type, types.FunctionType)):
         origin = value.__module__
     else:  # another object might run code if it is asked
         return False
