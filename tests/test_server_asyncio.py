@@ -203,3 +203,14 @@ async def test_what_is_sent_after_the_end_has_no_effect() -> None:
     for message in {"type": "lifespan.startup.complete"}, "ready":
         await kept[0](message)
     assert (lifespan.outcome, lifespan.supported) == ("unsupported", False)
+
+
+async def test_an_eager_task_factory_does_not_begin_the_application_before_its_event(
+    logged: Any,
+) -> None:
+    """What it raises then is raised on the scope, also where tasks begin at once (3.12)."""
+    factory = getattr(asyncio, "eager_task_factory", None)
+    asyncio.get_running_loop().set_task_factory(factory)
+    async with Lifespan(says(OSError("no lifespan"))) as lifespan:
+        assert lifespan.supported is False
+    assert [record[0] for record in logged()] == ["INFO"]
