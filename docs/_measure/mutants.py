@@ -118,16 +118,31 @@ def run(folder: Path, tests: list[str], limit: float) -> tuple[int, list[str]]:
     return status, passed
 
 
-def changes_of(name: str, text: str) -> list[str]:
-    """Return a file with each change."""
-    module, mutations, *_ = create_mutations(name, text)
+class Change(NamedTuple):
+    """A node of a file, and what takes its place."""
+
+    file: str
+    module: libcst.Module
+    before: Any
+    after: Any
+
+    def text(self) -> str:
+        """Return the file with the change: made for those that are drawn, because it takes long."""
+        changed = self.module.deep_replace(self.before, self.after)
+        if not isinstance(changed, libcst.Module):
+            raise TypeError(f"a change of {self.file} leaves no module")
+        return changed.code
+
+
+def changes_of(file: str) -> list[Change]:
+    """Return each change of a file."""
+    module, mutations, *_ = create_mutations(file, (ROOT / file).read_text("utf-8"))
     pairs = [
-        (each.original_node, each.mutated_node)
-        for each in mutations
-        if each.contained_by_top_level_function
+        (mutation.original_node, mutation.mutated_node)
+        for mutation in mutations
+        if mutation.contained_by_top_level_function
     ]
-    replaced = (module.deep_replace(*pair) for pair in (*pairs, *_other_changes(module)))
-    return [each.code for each in replaced if isinstance(each, libcst.Module)]
+    return [Change(file, module, *pair) for pair in (*pairs, *_other_changes(module))]
 
 
 def _other_changes(module: libcst.Module) -> Iterator[tuple[Any, Any]]:
@@ -240,12 +255,9 @@ def rows(room: str) -> list[Row]:
     return [Row(room, files, tests)]
 
 
-def drawn(row: Row, number: str, seed: int) -> list[tuple[str, str]]:
-    """Return the changes that are tried, each as a file and its text."""
-    found = []
-    for file in row.files:
-        texts = changes_of(file, (ROOT / file).read_text("utf-8"))
-        found += [(file, text) for text in texts]
+def drawn(row: Row, number: str, seed: int) -> list[Change]:
+    """Return the changes that are tried."""
+    found = [change for file in row.files for change in changes_of(file)]
     if number == "all":
         return found
     return random.Random(seed).sample(found, int(number))  # noqa: S311  no secret
@@ -279,14 +291,15 @@ def main(number: str = "20", room: str = "", seed: str = "1") -> None:
                 sys.exit(f"{text}\nThe tests fail without a change.")
             counts = Counter[str]()
             changes = drawn(row, number, int(seed))
-            for file, change in changes:
+            for change in changes:
+                file, text = change.file, change.text()
                 original = (ROOT / file).read_text("utf-8")
-                (folder / file).write_text(change, "utf-8")
+                (folder / file).write_text(text, "utf-8")
                 by = noticed(folder, row, pages, limit)
                 (folder / file).write_text(original, "utf-8")
                 counts[by] += 1
                 if not by:
-                    lines = original.splitlines(), change.splitlines()
+                    lines = original.splitlines(), text.splitlines()
                     print(*difflib.unified_diff(*lines, file, file, n=1, lineterm=""), sep="\n")
                 print(by[:1] or "-", end="", flush=True)
             print(f"\n{row.name}: {dict(counts)} of {len(changes)}", flush=True)
