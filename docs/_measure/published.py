@@ -43,6 +43,12 @@ ALIKE = {
     "hang: the interpreter of ": "true",
     "watch: startup has not begun: the import of ": "true",
     "watch: startup has lasted ": "true",
+    "hang: Uvicorn looks at Ctrl-C only when ": "true",
+    "hang: Ctrl-C came ": "true",
+    "hang: Ctrl-\\ came ": "true",
+    "hang: startup has not begun: the import of ": "true",
+    "hang: startup was not completed; exit status ": "true",
+    "hang: no lifespan was seen; exit status ": "true",
 }
 OFTEN = 0.4  # seconds between two looks at the memory
 PLAYED = "LIFESPEC_PLAYED"  # in the environment of all that belongs to one run
@@ -279,7 +285,8 @@ def hang(folder: Path, name: str) -> tuple[Row, list[str]]:
         if "call" in about:
             line = place.calls.read_text("utf-8").splitlines()[0]
             function, _, file_and_line = line.partition(" ")
-            provoked["line"] = f"{function} {file_and_line.rpartition('site-packages/')[2]}"
+            line = f"{function} {file_and_line.rpartition('site-packages/')[2]}"
+            provoked.setdefault("line", line)  # of what is called in a thread it is that of anyio
         return provoked, _said(file)
 
 
@@ -382,12 +389,14 @@ def read(name: str, says: str) -> str:
 
     "time" is one that only says how long a phase took, which nobody reads.
     """
+    begins = ("starts: yes, in ", "stops: yes, in ", "watch: started in ", "hang: started in ")
+    if says.startswith(begins):
+        return "time"
     readings: dict[str, str] = APPLICATIONS[name].get("read", {})
     for begin, reading in {**readings, **ALIKE}.items():
         if says.startswith(begin):
             return reading
-    begins = ("starts: yes, in ", "stops: yes, in ", "watch: started in ", "hang: started in ")
-    return "time" if says.startswith(begins) else "unread"
+    return "unread"
 
 
 if __name__ == "__main__":

@@ -121,13 +121,18 @@ def _applications() -> Iterator[tuple[str, str]]:
     """Yield how many applications of others were played, and how what was said was read."""
     kept = record("applications")
     read: Counter[str] = Counter()
+    missed = named = 0
     for subject in kept["subjects"]:
         read.update(said["read"] for said in subject["statements"])
+        missed += len(subject["missed"])
+        named += subject["hang"]["named"]
     yield "applications date", kept["date"]
     yield "applications count", str(len(kept["subjects"]))
     yield "applications statements", str(sum(read.values()))
     for name in ("time", "useful", "true", "false", "unread"):
         yield f"applications {name}", str(read[name])
+    yield "applications missed", str(missed)
+    yield "applications named", str(named)
     bare = [subject["bare"] for subject in kept["subjects"]]
     for name, key, unit in (
         ("whole", "seconds", "seconds"),
