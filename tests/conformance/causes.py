@@ -89,26 +89,12 @@ async def life(app):
 = does-not-return
 app = says("receive", STARTED, "receive", STOPPED, lambda _: time.sleep(100))
 
-## it waits after its last answer
-> It does not return after it has answered lifespan.shutdown
-= does-not-return
-app = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(100))
-
 ## it fails with a group of exceptions, exit 1
 > does not stop
 > RuntimeError: cannot flush, in `life`
 async def life(app):
     yield
     raise ExceptionGroup("clean-up", [RuntimeError("cannot flush")])
-
-## it leaves a process
-> a child process that still runs:
-> import time
-> started in `life`, shop.py:14
-= process-left
-async def life(app):
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
-    yield
 
 ## it leaves copies of itself, exit 1
 >  of multiprocessing (
@@ -568,16 +554,6 @@ async def life(app):
         thread.start()
     yield
     thread.join()
-
-## a daemon thread goes on
-> a daemon thread that still runs: poller, started in `life`, shop.py:17. It goes on
-= daemon-left
-def poll(over):
-    over.wait()
-async def life(app):
-    over = threading.Event()
-    threading.Thread(target=poll, args=(over,), name="poller", daemon=True).start()
-    yield
 
 ## a daemon thread ends, and a library has its own
 def poll(over):

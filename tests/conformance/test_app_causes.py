@@ -28,7 +28,7 @@ BLOCK = {
     "blocks-the-loop",
 }  # fmt: skip
 HANG = {
-    *BLOCK, "it hangs on trio", "it waits after its last answer",
+    *BLOCK, "it hangs on trio",
     "advise-forever", "advise-future", "advise-queue", "advise-room", "advise-sleep",
     "advise-startup",
 }  # fmt: skip

@@ -11,7 +11,6 @@ import pytest
 
 from apart import one_line
 from lifespec.conformance import (
-    Finding,
     Report,
     Unchecked,
     check_app,
@@ -37,8 +36,6 @@ def make():
     return faultless
 def fails():
     raise OSError("no settings")
-def middleware(app):
-    return app
 def wsgi(environ, start_response):
     return []
 async def lifespan(app):
@@ -257,15 +254,6 @@ def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
     report = check_middleware(wrap, timeout=5.0)
     assert report.status == 2
     assert sentence in one_line(report)
-
-
-def test_middleware_is_checked_by_name(check_named: Callable[..., Report]) -> None:
-    check_named("shop:faultless", only=["unknown-scope"])  # writes the module
-    report = check_middleware("shop:middleware", timeout=5.0)
-    assert report.ok, report
-    assert [each for each in report.findings if isinstance(each, Finding)]
-    report = check_middleware("shop:faultless", timeout=5.0)
-    assert "no middleware: lifespec check app shop:faultless" in one_line(report)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="only Linux has it")

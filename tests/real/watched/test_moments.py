@@ -16,7 +16,7 @@ from serving import Program, free_port
 
 NOT_WATCHED = {  # what is not said of a running server, and why
     "uvicorn ends by the signal, whatever still runs": {
-        "it leaves a process", "it leaves copies of itself", "a process that it has forked returns",
+        "it leaves copies of itself", "a process that it has forked returns",
     },
     "the server's own log, which is printed": {
         "it logs errors", "it awaits nothing", "it raises SystemExit",
@@ -31,9 +31,7 @@ NOT_WATCHED = {  # what is not said of a running server, and why
     "what never ran, was skipped or lost needs a trace of every call": {
         "advise-register-sooner", "skipped", "state-unseen",
     },
-    "nothing waits for it": {
-        "it blocks after its last answer", "it waits after its last answer",
-    },
+    "nothing waits for it": {"it blocks after its last answer"},
     "the server prints it, and ends": {
         "it answers with shutdown", "it exits", "it exits at shutdown", "it kills itself",
         "it returns no coroutine",
