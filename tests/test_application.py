@@ -67,6 +67,21 @@ async def test_an_event_that_is_not_the_next_one_raises_and_is_not_answered(
     assert sent == [{"type": "lifespan.startup.complete"}][: len(events) - 1]
 
 
+async def test_a_server_that_refuses_the_answer_is_told_that_startup_failed() -> None:
+    async def receive() -> Any:
+        return {"type": "lifespan.startup"}
+
+    async def send(event: Any) -> None:
+        sent.append(event["type"])
+        if event["type"] == "lifespan.startup.complete":
+            raise OSError("refused")
+
+    sent: list[str] = []
+    with pytest.raises(OSError, match="refused"):
+        await with_lifespan(respond, life())({"type": "lifespan"}, receive, send)
+    assert sent == ["lifespan.startup.complete", "lifespan.startup.failed"]
+
+
 @pytest.mark.parametrize("state", [None, {}])
 async def test_a_context_without_state_needs_no_offer_of_it(state: Any) -> None:
     app = with_lifespan(respond, life(state=state))
