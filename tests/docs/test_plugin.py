@@ -96,6 +96,10 @@ def test_pytest_explains_a_failed_check_with_its_line(run: Run) -> None:
         ("with expect(OSError, 'b'):\n    raise OSError('a')", "on asyncio: 'b' is not in 'a'"),
         ("if library == 'curio':\n    assert library", "this never ran: assert library"),
         ("assert 1\nif library == 'curio':\n    assert 2", "this never ran: assert 2"),
+        (
+            "if library == 'curio':\n    with expect(OSError): pass",
+            "this never ran: with expect(OSError):",
+        ),
         ("assert library != 'asyncio'", "on asyncio: assert 'asyncio' != 'asyncio'"),
         ("assert library != 'trio'", "on trio: assert 'trio' != 'trio'"),
         ("assert (", "the block does not parse: '(' was never closed"),
