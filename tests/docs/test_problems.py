@@ -10,7 +10,7 @@ from lifespec.catalog import columns
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.fact import Fact
 from lifespec.diagnosis.problem import FAILING, PROBLEMS, names_of
-from lifespec.words import FOLDERS
+from lifespec.words import FOLDERS, sentences
 from lifespec_pages.block import Block
 from lifespec_pages.page import blocks
 
@@ -60,6 +60,11 @@ def test_a_page_is_short_and_stands_in_the_index(name: str) -> None:
 def test_each_row_of_advice_names_a_problem() -> None:
     for row in advice.ROWS:
         assert names_of([Fact(row.change), *map(Fact, row.found)]), row
+
+
+def test_a_headline_can_name_each_problem_that_fails() -> None:
+    headlines = {kind for kind in sentences() if kind.startswith("found-")}
+    assert headlines == {f"found-{name}" for name in FAILING}
 
 
 def test_a_kind_of_fact_tells_of_one_problem() -> None:

@@ -9,6 +9,7 @@ count cases                       how many there are
 version uvicorn                   the version that was measured
 date servers                      the day on which a record of docs/matrix was measured
 mutants programs                  that `make mutants` ran after each change
+reports rebuilt                   how many were rebuilt besides those that were drawn
 reports before named              of the public reports that were drawn: those with this verdict
 seen state state-untouched fail   the measured servers with this verdict on a rule in a case
 ended CASE RULE, stopped CASE RULE   the same: served nothing, and ended by itself or by a signal
@@ -28,6 +29,7 @@ from lifespec_docs.views.records import read as record
 from lifespec_docs.words import ROOT
 
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
+NO_COUNTS = "by", "run"  # of a report: its problems, and the day of its last check
 NOT_SERVED = {"not-served": "ended", "not-served-waits": "stopped"}  # by the kind of the fact
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
@@ -110,9 +112,10 @@ def _reports() -> Iterator[tuple[str, str]]:
     drawn = kept["reports"].values()
     counts = Counter({"drawn": len(drawn), "aside": len(kept["aside"]), "after false": 0})
     for report in drawn:
-        counts.update(f"{key} {value}" for key, value in report.items())
+        counts.update(f"{key} {value}" for key, value in report.items() if key not in NO_COUNTS)
     counts["elsewhere"] = len(drawn) - counts["seen by application"]
     yield "reports date", kept["date"]
+    yield "reports rebuilt", str(len(kept["rebuilt"]))
     for name, count in counts.items():
         yield f"reports {name}", str(count)
 

@@ -30,6 +30,7 @@ from lifespec_docs.words import ROOT, translations
 
 TEMPLATES = ROOT / "docs" / "_templates" / "records"
 DATA = ("docs/matrix/*", "src/lifespec/conformance/data/*.toml", "docs/edge-cases.md")  # of views
+OF_TABLE = {"problems": ("docs/problems/*.md",)}  # what one view reads beside the data
 WORDS = ("macros", "words")  # templates that others import
 PIPE = "\ue07c"  # replaces a pipe in a literal, which would end the cell
 SPECIAL = re.compile(r"([\\`*_\[\]<>|{}$&~#!])")
@@ -143,7 +144,7 @@ class TableDirective(SphinxDirective):
             raise self.error(str(error)) from error
         words = translations(self.env)
         templates = [f"docs/_templates/records/{template}.md" for template in (name, *WORDS)]
-        for pattern in (*DATA, *templates):
+        for pattern in (*DATA, *OF_TABLE.get(name, ()), *templates):
             for path in ROOT.glob(pattern):
                 self.env.note_dependency(path)
         try:
