@@ -607,6 +607,17 @@ def test_a_refusal_takes_back_the_step_of_its_message() -> None:
     assert talk.run().found == ([], [])
 
 
+async def test_a_call_with_a_wrong_scope_that_was_raised_is_no_lifespan_that_runs() -> None:
+    async def returns(_scope: Any, _receive: Any, _send: Any) -> None:
+        pass
+
+    checked = validator(returns, raises=True)
+    with pytest.raises(Violation):
+        await checked(lifespan_scope("asgi 2.0") | {"state": None}, None, None)  # type: ignore[arg-type]
+    await checked(lifespan_scope("asgi 2.0"), None, None)  # type: ignore[arg-type]
+    assert checked.warnings == []
+
+
 def test_a_value_is_shown_in_short_even_if_it_has_no_repr() -> None:
     class Odd:
         def __repr__(self) -> str:
