@@ -125,6 +125,22 @@ async def life(app):
     except RuntimeError:
         logging.getLogger("rows").exception("the last batch was lost")
 
+## logging is configured from a file
+> `configure`, shop.py:
+> disables the loggers that exist already
+= loggers-disabled
+from configparser import ConfigParser
+from logging.config import fileConfig
+FILE = {"loggers": {"keys": "root"}, "logger_root": {"handlers": ""}}
+def configure():
+    parser = ConfigParser()
+    parser.read_dict({**FILE, "handlers": {"keys": ""}, "formatters": {"keys": ""}})
+    fileConfig(parser)
+async def life(app):
+    configure()
+    configure()
+    yield
+
 ## it awaits nothing
 > while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited
 = logged-error
@@ -554,6 +570,13 @@ async def life(app):
         thread.start()
     yield
     thread.join()
+
+## the server's loggers are configured, too, or none is disabled
+from logging.config import dictConfig
+async def life(app):
+    dictConfig({"version": 1, "loggers": {"uvicorn": {"level": "INFO"}}})
+    dictConfig({"version": 1, "disable_existing_loggers": False})
+    yield
 
 ## a daemon thread ends, and a library has its own
 def poll(over):

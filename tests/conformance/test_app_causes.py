@@ -46,8 +46,8 @@ CASES: dict[str, list[str]] = {  # where it is not seen in these three, or in ot
 }
 CORE = {  # kinds of facts that are the same, whoever meets them
     "at-place", "died", "died-stopping", "doing-at", "error", "error-bare", "logged",
-    "logged-error", "process-left", "signal-taken", "task-left", "task-unawaited", "text",
-    "thread-left",
+    "logged-error", "loggers-disabled", "process-left", "signal-taken", "task-left",
+    "task-unawaited", "text", "thread-left",
 }  # fmt: skip
 NUMBER = re.compile(r" ?\(\d+\)|:\d+:\d+|\d{4,}")  # of processes and ports
 NOT_IN_A_TEST = {  # what the fixture does not say, and why

@@ -35,6 +35,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "state-rebound": Kinds(["state-rebound"]),
     "logged-error": Kinds(["logged-when"]),
     "signal-taken": Kinds(["signal-taken"]),
+    "loggers-disabled": Kinds(["loggers-disabled"]),
     "set-from-thread": Kinds(["due"], ["doing-awaits-due"]),
     "second-start": Kinds(["again"]),
     "process-left": Kinds(["process-left"]),

@@ -14,7 +14,7 @@ from typing import Any, NoReturn, Self
 
 from lifespec.catalog import columns, language, translator
 from lifespec.composition import lifespan_class
-from lifespec.diagnosis import advice, busy, leftovers
+from lifespec.diagnosis import advice, busy, leftovers, silenced
 from lifespec.diagnosis.author import described, innermost, own_failures, place, without_lifespec
 from lifespec.diagnosis.course import FAILED, Course
 from lifespec.diagnosis.exits import ProcessEnded, noting_exits
@@ -116,6 +116,7 @@ class Running:
         self._threads = {*threading.enumerate()}
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
+        self._disabled = self._ended.enter_context(silenced.noting_disabled_loggers())
         belongs = lambda: _OWNER.get(None) is self  # noqa: E731  a test starts processes, too
         self._ended.enter_context(leftovers.noting_starts(belongs))
         self._ended.enter_context(noting_exits(self._note_exit))
@@ -239,7 +240,7 @@ class Running:
         left += listed(leftovers.processes, os.getpid(), leftovers.is_started)
         told = [fact("left-behind", what=each) for each in left]
         told += [fact("has-logged", record=each.fact()) for each in self._logged]
-        told += [*failed, *self._taken, *self._slept]
+        told += [*failed, *self._taken, *silenced.facts(self._disabled), *self._slept]
         return [*_sentences(told), *_sentences(own_failures(take()))]
 
 

@@ -38,7 +38,17 @@ from lifespec.conformance.processes import (
     own_memory,
     signal_name,
 )
-from lifespec.diagnosis import author, cut_off, entered, given, guard, leftovers, opened, registered
+from lifespec.diagnosis import (
+    author,
+    cut_off,
+    entered,
+    given,
+    guard,
+    leftovers,
+    opened,
+    registered,
+    silenced,
+)
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
 
@@ -386,7 +396,12 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
     found, routers = registered.find(subject) if looks else ([], [])
     ran, late = entered.Ran(found), list[registered.Registered]()
     watch.arm(job.limit)  # without the import
-    with logging_errors() as logged, noting_warnings(logged), leftovers.noting_starts():
+    with (
+        silenced.noting_disabled_loggers() as disabled,
+        logging_errors() as logged,
+        noting_warnings(logged),
+        leftovers.noting_starts(),
+    ):
         if looks:
             passing = cut_off.Passing(PlayedCall.called.__code__)
 
@@ -407,6 +422,7 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
             open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
+    seen.facts += silenced.facts(disabled)
     seen.logged = [error for error in logged if error.time >= seen.log[0].time]
     late_codes = {given_late.code for given_late in late}
     for given_before in found:

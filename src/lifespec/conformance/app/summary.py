@@ -30,6 +30,7 @@ NOT_CLEANED = ("cut-off", "left-out")  # kinds of clean-up that did not run
 NOTES = (  # kinds of facts that its author may want to know, in this order
     "state-rebound",
     "signal-taken",
+    "loggers-disabled",
     "due",
     "context-variable",
     "entered-twice",
