@@ -17,9 +17,8 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 
 # in the commands of processes of Python's
 _HELPERS = ("from multiprocessing.resource_tracker imp", "from multiprocessing.forkserver imp")
-_LIBRARY = os.path.dirname(os.__file__)
-_THREADING = os.path.join(_LIBRARY, "threading.py")
-_QUEUE = os.path.join(_LIBRARY, "queue.py")
+_THREADING = os.path.join(stacks.LIBRARY, "threading.py")
+_QUEUE = os.path.join(stacks.LIBRARY, "queue.py")
 # where an idle thread of a pool waits: the file, the function, and whether in a queue of Python
 _IDLE = (
     ("concurrent/futures/thread.py", "_worker", False),

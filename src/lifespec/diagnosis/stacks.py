@@ -24,7 +24,7 @@ _OF_CALLS = ("cr_frame", "gi_frame", "ag_frame", "get_coro")
 _RUNNING = {"cr_frame": "cr_running", "gi_frame": "gi_running", "ag_frame": "ag_running"}
 _DEEPEST = 200  # calls that await one another
 _MOST_REFERENTS = 1000  # of an object that is no call: what it awaits is among the first
-_LIBRARY = os.path.dirname(os.__file__)
+LIBRARY = os.path.dirname(os.__file__)
 _INSTALLED = ("site-packages", "dist-packages")
 _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop waits
 _SELECTS = ("select", "poll", "_run_once")
@@ -104,7 +104,7 @@ def is_installed(file: str) -> bool:
     """Tell whether a file belongs to Python, to an installed package, or is no module."""
     if not file.endswith(".py"):  # such as `<string>`, or compiled
         return True
-    if file.startswith(_LIBRARY):
+    if file.startswith(LIBRARY):
         return True
     if _in_installed(file):
         return True
@@ -374,9 +374,9 @@ def runs(frames: list[Any], function: Any) -> bool:
 
 def is_loop(file: str) -> bool:
     """Tell whether a file is of Python's event loop."""
-    if not file.startswith(_LIBRARY):
+    if not file.startswith(LIBRARY):
         return False
-    return file[len(_LIBRARY) + 1 :].startswith(_LOOPS)
+    return file[len(LIBRARY) + 1 :].startswith(_LOOPS)
 
 
 def is_idle(frames: list[Any]) -> bool:
@@ -398,7 +398,7 @@ def is_idle(frames: list[Any]) -> bool:
 
 def is_carrier(file: str) -> bool:
     """Tell whether a file is Python's, or of a library that merely carries the calls of others."""
-    if file.startswith(os.path.join(_LIBRARY, "")) and not _in_installed(file):
+    if file.startswith(os.path.join(LIBRARY, "")) and not _in_installed(file):
         return True
     if file.replace("\\", "/").endswith(_CARRYING):
         return True

@@ -21,6 +21,7 @@ import weakref
 from _thread import get_ident, start_new_thread
 from os import utime
 from time import monotonic, sleep  # as they are before gevent, say, replaces them
+from types import ModuleType
 
 from ..diagnosis import alive, guard, stacks, waits, whose
 from . import hooks, looks, seen
@@ -34,7 +35,6 @@ REST = 1.0  # the same while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
 LASTS = 1.0  # seconds from which on one thing that an event loop runs is looked at closely
 MOST_WRITTEN = 8  # calls, and lines of a call, that are written down
-_MODULE = type(sys)
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 MOST_TASKS = 200  # tasks whose calls are looked at, the oldest first
 FEW_TASKS = 20  # tasks that cost little: they are looked at each time
@@ -168,7 +168,7 @@ class Agent:
         for name, module in sys.modules.copy().items():  # other threads import meanwhile
             if name in self.modules:
                 continue
-            if type(module) is not _MODULE:  # to look at another may run code of its own
+            if type(module) is not ModuleType:  # to look at another may run code of its own
                 continue
             if getattr(vars(module).get("__spec__"), "_initializing", False):
                 continue  # its class may not be there yet
