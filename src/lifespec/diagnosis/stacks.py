@@ -31,7 +31,6 @@ _SELECTS = ("select", "poll", "_run_once")
 _COROUTINE = 0x80  # the flag of its code
 _CARRIERS = {"anyio", "asgiref", "outcome", "sniffio", "trio", "uvloop"}
 _CARRYING = ("starlette/background.py", "starlette/concurrency.py", "starlette/routing.py")
-_GROUPS = {"TaskGroup", "Nursery"}  # classes of asyncio, anyio, hypercorn and trio
 _ARGUMENTS = ("scope", "receive", "send")  # of an application, whatever it calls them
 _LONGEST = 2000  # characters of an exception's text
 _MOST_ERRORS = 200  # exceptions of one
@@ -211,92 +210,6 @@ def is_future(value: Any) -> bool:
 def has(kind: Any, name: str) -> bool:
     """Tell whether a class has an attribute, without asking it: that may be code of its own."""
     return any(name in _VARIABLES.__get__(base) for base in _BASES.__get__(kind))
-
-
-def inner_tasks(call: Any, frames: list[Any], future: Any = None) -> list[Any]:
-    """Return the tasks that a task or coroutine waits for.
-
-    `frames` are those of what it awaits, and `future` what the last of them awaits.  The tasks are
-    those of task groups of asyncio and anyio, of nurseries, of gather, shield and asyncio.wait.
-    """
-    tasks = behind(getattr(call, "_fut_waiter", None)) + behind(future)
-    for frame in frames:
-        # an author may have groups among the variables, and wait for something else
-        if not is_installed(frame.f_code.co_filename):
-            continue
-        if frame is frames[-1]:
-            tasks += _awaited_by(frame)
-        tasks += _in_groups_of(frame)
-    running = []
-    for task in dict.fromkeys(tasks):
-        if _is_running(task):
-            running.append(task)
-    return running
-
-
-def _awaited_by(frame: Any) -> list[Any]:
-    """Return the tasks that a function of asyncio has among its variables while it waits."""
-    name = frame.f_code.co_name
-    if name == "_wait":
-        return list(frame.f_locals.get("fs", ()))
-    if name == "wait_for":  # pragma: no cover  before Python 3.12 it makes a task
-        limited = frame.f_locals.get("fut")
-        return [limited, *behind(limited)]
-    return []
-
-
-def _in_groups_of(frame: Any) -> list[Any]:
-    """Return the tasks of the groups and nurseries among the variables of a frame."""
-    tasks: list[Any] = []
-    for value in list(frame.f_locals.values()):
-        if type(value).__name__ not in _GROUPS:
-            continue
-        tasks += _tasks_of(value)
-        tasks += _tasks_of(getattr(value, "_nursery", None))  # of hypercorn's group on trio
-    return tasks
-
-
-def _tasks_of(group: Any) -> list[Any]:
-    for name in ("_tasks", "_children"):  # of asyncio and anyio, and of trio
-        tasks = getattr(group, name, None)
-        if tasks:
-            return list(tasks)
-    return []
-
-
-def behind(future: Any) -> list[Any]:
-    """Return the futures that one of asyncio stands for: those of gather, and that of shield."""
-    futures: list[Any] = []
-    if not is_future(future):
-        return futures
-    outer = [future]  # those that are to be looked at: a gather may have others inside
-    while outer and len(futures) < _DEEPEST:
-        next_outer = outer.pop()
-        inner = list(getattr(next_outer, "_children", ()))
-        inner += _shielded(next_outer)
-        futures += inner
-        outer += inner
-    return futures
-
-
-def _shielded(future: Any) -> list[Any]:
-    """Return the future that asyncio.shield stands in front of; [] if this is another one.
-
-    Nothing refers from the outer one to the inner one but the callback by which shield learns that
-    the outer one was cancelled.
-    """
-    for callback, *_ in getattr(future, "_callbacks", None) or ():
-        code: Any = getattr(callback, "__code__", None)
-        if getattr(code, "co_name", "") != "_outer_done_callback":
-            continue
-        if is_carrier(code.co_filename):  # pragma: no branch  none but asyncio's was met
-            variables = dict(zip(code.co_freevars, callback.__closure__))
-            return [variables["inner"].cell_contents]
-    return []
-
-
-def _is_running(task: Any) -> bool:
-    return getattr(coroutine_of(task), "cr_frame", None) is not None
 
 
 def coroutine_of(task: Any) -> Any:

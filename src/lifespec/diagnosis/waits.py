@@ -12,7 +12,7 @@ import sys
 import weakref
 from collections import namedtuple
 
-from . import stacks, whose, work
+from . import behind, stacks, whose, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
@@ -109,7 +109,7 @@ def of(call: Any) -> Wait:
             begin = len(frames)
         frames_of_call, future = _walk(call)
         frames += frames_of_call
-        call = _to_follow(stacks.inner_tasks(call, frames_of_call, future))
+        call = _to_follow(behind.tasks(call, frames_of_call, future))
     whose.learn(frames)  # before any of them is asked whether it is the author's
     in_thread = _work_of(future, frames[begin:])
     if in_thread is not None:
@@ -228,7 +228,7 @@ def _kind_of_future(future: Any) -> str:
     if future is None:
         return ""
     # gather and shield return a future, and have no frame
-    return "task" if stacks.behind(future) else "future"
+    return "task" if behind.futures(future) else "future"
 
 
 def _last_own(frames: list[Any]) -> int | None:

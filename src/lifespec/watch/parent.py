@@ -30,7 +30,7 @@ PASSED = (*END_SIGNALS, "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGTTIN", "SIGTTOU")
 TARGET_WORD = re.compile(r"([A-Za-z_]\w*)[\w.]*:[A-Za-z_]")  # of a command: the application
 # what the agent consists of, by its room
 TRAVELS = {
-    "diagnosis": ("alive", "guard", "stacks", "waits", "whose", "work"),
+    "diagnosis": ("alive", "behind", "guard", "stacks", "waits", "whose", "work"),
     "watch": ("agent", "hooks", "looks", "seen"),
 }
 BEGIN_AGENT = """\
