@@ -225,8 +225,5 @@ def failed_tasks() -> list[Any]:
 def _known_tasks() -> list[Any]:
     """Return all tasks of asyncio that something refers to, also those that are done."""
     module = sys.modules.get("asyncio.tasks")
-    for name in ("_scheduled_tasks", "_all_tasks"):  # from Python 3.12 on, and before
-        known = getattr(module, name, None)
-        if known:
-            return list(known)
-    return []
+    before = getattr(module, "_all_tasks", ())  # Python 3.12 has another
+    return list(getattr(module, "_scheduled_tasks", before))
