@@ -40,6 +40,34 @@ RAISED = ("ERROR", "The application raised during startup instead of answering i
 
 
 @both
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        (["receive", STOPPED], "shutdown was not requested yet"),
+        (["receive", STARTED, STARTED], "startup was already answered"),
+        (["receive", STARTED, STOPPED], "shutdown was not requested yet"),
+        (["receive", STARTED, "receive", STARTED], "startup was already answered"),
+    ],
+)
+async def test_an_answer_out_of_its_phase_is_refused(on: Any, script: list[Any], says: str) -> None:
+    refused = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        for step in script:
+            try:
+                await (receive() if step == "receive" else send(step))
+            except ProtocolError as error:
+                refused.append(str(error))
+                raise
+
+    lifespan = on.Lifespan(app)
+    with contextlib.suppress(Exception):
+        async with lifespan:
+            await on.sleep(0)
+    assert [text.partition(":")[0] for text in refused] == [says]
+
+
+@both
 async def test_a_refusal_that_escapes_in_a_group_is_logged_as_an_error(
     on: Any, logged: Any
 ) -> None:

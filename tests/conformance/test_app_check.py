@@ -114,6 +114,11 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("nosuch.main:app", "", "there is no module nosuch"),
         ("shop:Shop.ap", "", "there is no ap in Shop: it has app"),
         ("shop:zzz", "", "there is no zzz in shop: it has"),
+        (
+            "shop:zzz",
+            "del hear, known, says\nclass A:\n def __call__(self, s, r, t): ...\na = A()",
+            "wsgi, a;",
+        ),
         ("shop:Shop.zzz", "", "there is no zzz in Shop: name one that it has"),
         ("shop:number", "", "shop:number is 7, which cannot be called"),
         ("shop:app", "async def f(): ...\napp = f()", "shop:app is a coroutine, because `f` is an"),
@@ -245,6 +250,7 @@ def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_pat
 @pytest.mark.parametrize(
     ("wrap", "sentence"),
     [
+        (faultless, "is an application, and no middleware: lifespec check app"),
         (lambda _: 7, "it returned 7; middleware takes an application and returns one"),
         (lambda _: 1 / 0, "it raised ZeroDivisionError: division by zero"),
         (lambda _: lambda *_: 7, "a call of it returned 7, which cannot be awaited"),

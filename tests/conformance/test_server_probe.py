@@ -223,6 +223,11 @@ async def test_other_scopes_are_refused(stage: Stage) -> None:
     assert stage.kinds == [("called", "lifespec.unheard"), ("raised", "lifespec.unheard")]
 
 
+def test_without_trio_the_probe_is_on_asyncio(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "trio", raising=False)
+    assert probe.trio() is None
+
+
 async def test_a_websocket_is_answered_with_one_message(stage: Stage) -> None:
     stage.events = [{"type": "websocket.connect"}]
     await stage.call("websocket", path="/set/taste/sweet", state={"colour": "green"})

@@ -209,7 +209,18 @@ def test_an_installed_application_that_blocks_its_loop_at_once_is_its_authors(
     exec(compile(source, parcel.__file__, "exec"), vars(parcel))  # noqa: S102
     monkeypatch.setitem(sys.modules, "parcel", parcel)
     monkeypatch.setattr(stacks, "own_paths", [])
-    thread = threading.Thread(target=lambda: asyncio.run(toy.Lifespan(parcel.app).call()))
+
+    async def waits(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.Event().wait()
+
+    async def serves() -> None:
+        async with asyncio.TaskGroup() as group:
+            mounted = group.create_task(toy.Lifespan(waits).call())
+            await asyncio.sleep(0)
+            await toy.Lifespan(parcel.app).call()
+            mounted.cancel()
+
+    thread = threading.Thread(target=lambda: asyncio.run(serves()))
     thread.start()
     begun.wait()
     for seconds in 0, 2, 3:
