@@ -119,6 +119,21 @@ site_base_url = os.environ.get("LIFESPEC_BASE_URL", _URLS.get("Documentation", "
 site_repository = os.environ.get("LIFESPEC_REPOSITORY", _URLS.get("Repository", ""))
 site_issues = os.environ.get("LIFESPEC_ISSUES", _URLS.get("Issues", ""))
 site_license = _PROJECT["license"]
+site_moved_pages = {"watch": "hang"}  # pages that are gone, and the page that has what they had
+# Sections that were on a page once: other sites link to them, and their labels say where they are.
+site_moved_sections = {
+    "troubleshooting": (
+        "blocking-clean-up",
+        "cancel-scope",
+        "cannot-add-middleware",
+        "finished-server-process",
+        "lifespan-shape",
+        "module-not-callable",
+        "mounted-startup",
+        "scope-type-ignored",
+        "signal-handler",
+    ),
+}
 if site_base_url:
     extensions.append("sphinx_sitemap")
 sitemap_url_scheme, sitemap_locales = "{link}", [None]  # each language has a sitemap of its own

@@ -23,21 +23,6 @@ PARENTS = {  # folders of pages that stand in no toctree, and the page that has 
     "rules": "rules",
     "servers": "server-compatibility",
 }
-MOVED = {"watch": "hang"}  # pages that are gone, and the page that has what they had
-# Sections that were on a page once: other sites link to them, and their labels say where they are.
-MOVED_SECTIONS = {
-    "troubleshooting": (
-        "blocking-clean-up",
-        "cancel-scope",
-        "cannot-add-middleware",
-        "finished-server-process",
-        "lifespan-shape",
-        "module-not-callable",
-        "mounted-startup",
-        "scope-type-ignored",
-        "signal-handler",
-    ),
-}
 REDIRECT = """<!doctype html>
 <html lang="{tag}">
 <meta charset="utf-8">
@@ -102,7 +87,7 @@ def moved(app: Sphinx, page: str) -> dict[str, str]:
     """Return the sections that a page has no longer, each with a relative link to its new place."""
     links = {}
     labels = app.env.domains.standard_domain.anonlabels
-    for name in MOVED_SECTIONS.get(page, ()):
+    for name in app.config.site_moved_sections.get(page, ()):
         to, anchor = labels[name]
         links[name] = f"{app.builder.get_relative_uri(page, to)}#{anchor}"
     return links
@@ -190,7 +175,7 @@ def redirect_pages(app: Sphinx, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     _, tag, _ = LANGUAGES[app.config.language]
-    for page, to in MOVED.items():
+    for page, to in app.config.site_moved_pages.items():
         text = REDIRECT.format(tag=tag, **link(app, page, to))
         Path(app.outdir, f"{page}.html").write_text(text, encoding="utf-8")
 
@@ -206,6 +191,8 @@ def setup(app: Sphinx) -> None:
     """Register the addresses of the site, and follow the pages."""
     for name in ("base_url", "repository", "issues", "license"):
         app.add_config_value(f"site_{name}", "", rebuild="html", types=[str])
+    for name in ("moved_pages", "moved_sections"):  # of a page: the one in its place; its labels
+        app.add_config_value(f"site_{name}", {}, rebuild="html", types=[dict])
     app.connect("config-inited", set_addresses)
     app.connect("builder-inited", add_filter)
     app.connect("env-purge-doc", remove_page)
