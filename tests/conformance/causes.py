@@ -98,7 +98,7 @@ async def life(app):
 
 ## it leaves copies of itself, exit 1
 >  of multiprocessing (
-> a child process that still runs: os.fork (
+> the child process os.fork (
 = process-left
 import multiprocessing
 async def life(app):
@@ -533,7 +533,7 @@ async def rows():
 app = says("receive", STARTED, "receive", STOPPED, OSError("too late"))
 
 ## a second start fails
-> started once more in the same process, in a new event loop, as tests do: no: Runtime
+> in the same process, in a new event loop, as tests do: no: Runtime
 > Create it in the lifespan, not at import
 = second-start
 ready = None
@@ -710,7 +710,7 @@ app = Starlette(lifespan=life)
 app.add_route("/", home)
 
 ## it stays closed
-> again started once more in the same process, in a new event loop, as tests do: a request was
+> again in the same process, in a new event loop, as tests do: a request was
 > answered with status 200 the first time, and was answered with status 503 the second time
 = second-start
 from starlette.responses import PlainTextResponse

@@ -81,8 +81,8 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
          [*(f"{number}: it was given to App, and nothing ran it" for number in range(3)),
           "and 2 more"]),
         (stopped(facts=LEFT), "still running",
-         ["a task that still runs: `work`, made in shop.py:1. Cancel it in the clean-up.",
-          "tasks of libraries that still run: `poll`, `send`"]),
+         ["the task `work`, made in shop.py:1. Cancel it in the clean-up.",
+          "tasks of libraries: `poll`, `send`"]),
         # neither the cause, nor what a request logged
         (saw("failed", "", REQUEST, error=KEY_ERROR, logged=RECORDS), "logged",
          ["while starting: ERROR shop: no cache",

@@ -212,7 +212,7 @@ async def starts_workers_in_a_request(scope: Any, receive: Any, send: Any) -> No
 
 
 LEFT = (
-    "The application left behind a task that still runs: `worker` (worker), made in"
+    "The application left behind the task `worker` (worker), made in"
     f" `starts_workers`, {short_path(Path(__file__))}:{starts_workers.__code__.co_firstlineno + 3}."
     " Cancel it in the clean-up. (lifespec explain task-left)"
 )

@@ -129,7 +129,7 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([*ENDED, PUMP._replace(threads=[Thread("pump", [])])], f"{THREAD}: pump."),
         (
             [*ENDED, STAYS._replace(children=["x (1)"])],
-            f"{KEPT} a child process that still runs: x (1).",
+            f"{KEPT} the child process x (1).",
         ),
         ([*ENDED, STAYS._replace(main=[OWN])], f"{KEPT} it waits in {AT}"),
         ([*SERVING, STAYS._replace(main=[OWN], still=4)], f"{KEPT} it waits in {AT}"),

@@ -103,7 +103,7 @@ KINDS = [
     ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
     ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
     ("uvicorn", "busy", "/ /busy TERM", [f"{BLOCKS} `blocks`"]),
-    ("uvicorn", "process", "/ INT", [f"{STAYS} a child process that still runs: SpawnProcess-1"]),
+    ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
     (
         "uvicorn",
         "pool",
