@@ -25,6 +25,7 @@ APPLIES_NOT = (
     "connection-closed",
     "websocket-refused",
 )
+FIRST_ROWS_OF = {TWICE}.union(COURSE)  # the cases that the first rows are about
 COUNTED = (  # the counts in the order in which they are told
     (Verdict.FAIL, "fail-count"),
     (Verdict.WARN, "warn-count"),
@@ -87,6 +88,7 @@ class Report:
 
     def without(self, ignored: Collection[str]) -> Self:
         """Return the report without these rules."""
+        # also of rules that were kept: what is ignored is not counted either
         kept = [finding for finding in self.findings if finding.rule not in ignored]
         return replace(self, findings=tuple(kept))
 
@@ -119,10 +121,12 @@ class Report:
         A rule that could not be judged counts, unless it does not apply.  So does a server that
         sends startup twice: what its cases show is not what an application sees.
         """
-        if self.role != "server" or self.unchecked:
+        if self.role != "server":
+            return None
+        if self.unchecked:  # which says more, and is said instead
             return None
         for finding in self.findings:
-            if finding.verdict == Verdict.SKIP and finding.kind == "startup-twice":
+            if finding.kind == "startup-twice":  # which is only ever the reason of a skip
                 return fact("sends-startup-twice")
         missing = []
         for rule_id, findings in self.by_rule().items():
@@ -132,7 +136,9 @@ class Report:
 
     def _is_missing(self, worst: Finding) -> bool:
         """Tell whether nothing is known of a MUST that applies."""
-        if worst.verdict != Verdict.SKIP or worst.kind in APPLIES_NOT:
+        if worst.verdict != Verdict.SKIP:
+            return False
+        if worst.kind in APPLIES_NOT:
             return False
         return "must" in rules()[worst.rule].level(self.spec)
 
@@ -156,17 +162,20 @@ class Report:
         # before the problems: of a subject that could not be checked nothing is known
         if self.unchecked or self.unjudged:
             return 2
-        if self.strict and self.problems:
-            return 1
-        if not self.supported and self.starts is not False:
-            # an author cannot add what the framework lacks
-            return int(self.strict and not self.framework)
+        if self.strict:
+            if self.problems:
+                return 1
+        if not self.supported:
+            if self.starts is not False:
+                # an author cannot add what the framework lacks
+                return int(self.strict and not self.framework)
+        # None is no fault: of what did not start, it is not known whether it would have stopped
         return int(False in (self.starts, self.stops, self.ends))
 
 
 def _rank(finding: Finding) -> int:
     """Return where a verdict stands: the one that decides is the first."""
-    return [*Verdict].index(finding.verdict)
+    return list(Verdict).index(finding.verdict)
 
 
 # ---- the text of a report ------------------------------------------------------------------------
@@ -177,6 +186,7 @@ def _counts(report: Report) -> Iterator[Fact]:
 
     Rules that a framework decides are left out, and of an application those that do not apply.
     """
+    # all verdicts, since COUNTED asks for each
     by_verdict: dict[Verdict, list[str]] = {verdict: [] for verdict in Verdict}
     for rule_id, findings in report.by_rule().items():
         if not findings[0].framework:
@@ -185,8 +195,9 @@ def _counts(report: Report) -> Iterator[Fact]:
         names = by_verdict[verdict]
         if not names:
             continue
-        if verdict == Verdict.SKIP and report.role == "application":
-            continue
+        if verdict == Verdict.SKIP:
+            if report.role == "application":
+                continue
         # the report of a server ends with a table of all rules, which has their names
         if verdict in IN_FULL and report.role != "server":
             yield fact(f"{verdict}-rules", count=len(names), names=tuple(names))
@@ -214,15 +225,19 @@ def _not_judged(report: Report) -> Iterator[Fact]:
     for why, names in reasons.items():
         if report.role != "application":
             yield fact("not-judged", rules=tuple(names), reason=why)
-        elif why.kind in FAULTS and report.supported:
-            yield fact("not-judged-count", count=len(names), reason=why)
+        elif why.kind in FAULTS:
+            # without support no rule applies, which is no fault
+            if report.supported:
+                yield fact("not-judged-count", count=len(names), reason=why)
 
 
 def _undecided(findings: Iterable[Finding]) -> Iterator[Sequence[Finding]]:
     """Yield what was seen and no specification decides, by rule and kind."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
-        if finding.verdict == Verdict.INFO and not _is_in_first_rows(finding):
+        if finding.verdict != Verdict.INFO:
+            continue
+        if not _is_in_first_rows(finding):
             groups.setdefault((finding.rule, finding.kind), []).append(finding)
     yield from groups.values()
 
@@ -231,8 +246,9 @@ def _is_in_first_rows(finding: Finding) -> bool:
     """Tell whether the first lines say it already: those of the start, the stop, a framework."""
     if finding.framework:
         return True
-    is_of_course = finding.case in COURSE or finding.case == TWICE
-    return is_of_course and finding.kind in ("course", "course-start")
+    if finding.kind not in ("course", "course-start"):
+        return False
+    return finding.case in FIRST_ROWS_OF
 
 
 def render(
@@ -264,14 +280,18 @@ class _Page(Blocks):
         report, words = self.report, self.words
         for line in wrapped(words.say(_headline(report, words.title)), self.width):
             yield self.painted(line, BOLD)
-        if report.unchecked and report.starts is None:
-            yield from wrapped(words.say(report.unchecked), self.width)
+        if report.unchecked:
+            if report.starts is None:  # else the first row says it
+                yield from wrapped(words.say(report.unchecked), self.width)
         # of a server that could not be checked, counts and table would be of skipped rules only
-        judged = report.role != "server" or not report.unchecked
-        rows = [*self.first_rows()]
+        judged = True
+        if report.role == "server":
+            judged = not report.unchecked
+        rows = list(self.first_rows())
         if judged:
             rows += self.rule_rows()
-        yield from self.grid([*rows, *self.more_rows()])
+        rows += self.more_rows()
+        yield from self.grid(rows)
         for group in self.blocks():
             yield ""
             yield from self.block(group)
@@ -305,13 +325,21 @@ class _Page(Blocks):
         sentences_of_open = self.open_in_full() if self.verbose else self.open_shortly()
         for sentence in sentences_of_open:
             yield "open", sentence
+        yield from self.problem_rows()
+        if self.verbose:
+            if report.pace:  # a server's check has none: its cases are always side by side
+                yield "cases", say(report.pace)
+
+    def problem_rows(self) -> Iterator[tuple[str, str]]:
+        """Yield what the problems that were found do, or would do, to the exit status."""
+        report = self.report
         names = tuple(report.problems)
-        if names and report.strict:
-            yield "problems", say(fact("strict-fails", names=names))
-        elif names and report.ok:  # else the exit status has another reason, and is not 0
-            yield "problems", say(fact("strict-would", names=names))
-        if self.verbose and report.pace:
-            yield "cases", say(report.pace)
+        if not names:
+            return
+        if report.strict:
+            yield "problems", self.say("strict-fails", names=names)
+        elif report.ok:  # else the exit status has another reason, and is not 0
+            yield "problems", self.say("strict-would", names=names)
 
     def open_in_full(self) -> Iterator[str]:
         """Yield what was seen of each rule that is open, and what happens in its first case."""
@@ -342,10 +370,11 @@ class _Page(Blocks):
 
     def more_rows(self) -> Iterator[tuple[str, str]]:
         """Yield the commands that explain what stands in the rows above."""
-        facts = [self.report.obstacle, *(row.fact for row in self.report.rows)]
-        if self.report.starts is False and not names_of(facts):
-            # nothing is known of this failure but that it is one
-            facts.append(Fact("headline-does-not-start"))
+        facts = [self.report.obstacle]
+        facts += [row.fact for row in self.report.rows]
+        if self.report.starts is False:
+            if not names_of(facts):  # nothing is known of this failure but that it is one
+                facts.append(Fact("headline-does-not-start"))
         for command in more(facts):
             yield "more", self.words.say(command)
 
@@ -353,8 +382,10 @@ class _Page(Blocks):
         """Yield the findings that are told in full, equal ones of several cases together."""
         groups: dict[object, list[Finding]] = {}
         for finding in self.report.findings:
-            is_shown = self.is_fault(finding) and not _is_in_first_rows(finding)
-            if self.verbose or is_shown:
+            is_shown = self.verbose
+            if not _is_in_first_rows(finding):
+                is_shown |= self.is_fault(finding)
+            if is_shown:
                 key = (finding.verdict, finding.rule, finding.observed, finding.framework)
                 groups.setdefault(key, []).append(finding)
         yield from sorted(groups.values(), key=lambda group: _rank(group[0]))
@@ -379,7 +410,8 @@ def _headline(report: Report, title: str) -> Fact:
     for row in report.rows:
         if "why" in row.fact.parts:
             whys.add(row.fact.parts["why"].kind)
-    # of the lines that fit, the first one is said
+    # of the lines that fit, the first one is said: a fault of the start comes before one of the
+    # stop, which an author sees only once the start is mended, and a rule comes after both
     lines = {
         "does-not-always-start": report.starts is False and "no-if" in kinds,
         "does-not-start": report.starts is False and report.supported,
@@ -389,6 +421,7 @@ def _headline(report: Report, title: str) -> Fact:
         "fails-early": whys & {"failed-early", "raised-early", "exited-early"},
         "does-not-always-stop": report.stops is False and "no-if" in kinds,
         "does-not-stop": report.stops is False,
+        # where one case shows it and the other does not, "lingers" is a part of "only-if"
         "does-not-always-end": report.ends is False and "lingers" not in kinds,
         "does-not-end": report.ends is False,
         "broken": any(finding.fails() for finding in report.findings),
@@ -398,7 +431,9 @@ def _headline(report: Report, title: str) -> Fact:
         "kept": True,
     }
     line = next(line for line, fits in lines.items() if fits)
-    why = report.unjudged or ""
+    why: Fact | str = ""
+    if report.unjudged:
+        why = report.unjudged
     if line == "found":
         why = Fact(f"found-{next(iter(report.problems))}")
     return fact(f"headline-{line}", subject=report.subject, title=title, why=why)

@@ -106,8 +106,10 @@ def check_middleware(
 
 def known_name(name: str) -> str:
     """Return what can be left out: a rule ID, or the name of a problem; raise Unchecked if none."""
-    if name not in rules() and name not in FAILING:
-        raise unknown("name", name, [*rules(), *FAILING], "lifespec cases")
+    known = list(rules())
+    known += FAILING
+    if name not in known:
+        raise unknown("name", name, known, "lifespec cases")
     return name
 
 
@@ -119,7 +121,8 @@ def _checked(
     strict: bool,
     hear: Hear,
 ) -> Report:
-    ignored = [*map(known_name, ignore)]
+    # before the process is started, since it raises for a name that nobody knows
+    ignored = list(map(known_name, ignore))
     with _host(job) as host:  # which imports the target meanwhile
         report = Report(job.name, job.spec, role=job.role, strict=strict)
         try:
@@ -139,9 +142,10 @@ def _checked(
     )
     if job.role == "application":
         report = _summary(job, plan, results, ignored).concluded(report)
-    if isinstance(host, CommandHost) and host.is_off:
-        off = Row("never ran", fact("lifespan-off", server=host.hello["server"]))
-        report = replace(report, rows=(*report.rows, off))
+    if isinstance(host, CommandHost):
+        if host.is_off:  # the application was checked all the same, by the suite's own server
+            off = Row("never ran", fact("lifespan-off", server=host.hello["server"]))
+            report = replace(report, rows=(*report.rows, off))
     return _with_failures(report, results).without(ignored)
 
 
@@ -152,9 +156,10 @@ def _with_failures(report: Report, results: Mapping[str, Result]) -> Report:
         failures |= dict.fromkeys(result.seen.failures)
     if not failures:
         return report
-    worst, *others = failures
-    rows = [Row("lifespec", failure) for failure in [worst, *others[: MOST_FAILURES - 1]]]
-    return replace(report, obstacle=worst, rows=(*rows, *report.rows))
+    # above all others: what stands below may be the doing of the failure
+    rows = [Row("lifespec", failure) for failure in failures][:MOST_FAILURES]
+    rows += report.rows
+    return replace(report, obstacle=next(iter(failures)), rows=tuple(rows))
 
 
 def _host(job: Job) -> process.Host | process.Here:
@@ -180,22 +185,24 @@ def _results(
     at_once, pace = plan.at_once(first.seen)
     apply = []
     for case in plan.cases.values():
-        if case.name != plan.first and not _reason(job, case, first.seen):
+        if case.name == plan.first:
+            continue
+        if not _reason(job, case, first.seen):
             apply.append(case.name)
-    others = [*plan.lives(apply)]
+    others = list(plan.lives(apply))
     doubtful = []
     if others:
         for life in host.play(others, at_once, hear.wait):
             for name in life.case.split("+"):
                 results[name] = life._replace(case=name)
-                findings = [*_findings(job, plan.cases[name], results, first.seen)]
+                findings = list(_findings(job, plan.cases[name], results, first.seen))
                 if _is_doubtful(job, life, name, findings):
                     doubtful.append(name)
                 else:
                     hear.case(name, findings)
     for name in doubtful:
         results[name] = next(host.play([name], 1, hear.wait))
-        hear.case(name, [*_findings(job, plan.cases[name], results, first.seen)])
+        hear.case(name, list(_findings(job, plan.cases[name], results, first.seen)))
     return results, pace
 
 
@@ -224,8 +231,10 @@ def _is_doubtful(job: Job, life: Result, name: str, findings: Collection[Finding
         return False
     if name != life.case:
         return any(finding.verdict in (Verdict.FAIL, Verdict.WARN) for finding in findings)
+    # it would take its whole time once more, and a failure of lifespec itself would come again
     if life.seen.awaited or life.seen.unplayed:
         return False
+    # what these two show is told in the first rows of a report, and need not be in a finding
     if name == SERVING and not stops(life.seen):
         return True
     if name == cases.TWICE and any(second_start(life.seen, job.limit)):
@@ -235,7 +244,10 @@ def _is_doubtful(job: Job, life: Result, name: str, findings: Collection[Finding
 
 def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
     """Return why a case does not apply to an application that was seen like this, or None."""
-    if job.role == "middleware" or "type" in case.script[0].keys:
+    if job.role == "middleware":
+        return None
+    # a scope that is no lifespan's: how the application answers a lifespan says nothing of it
+    if "type" in case.script[0].keys:
         return None
     startup, shutdown = answers(seen)
     if startup.how in ENDED or startup.how == "refused":
@@ -243,8 +255,9 @@ def _reason(job: Job, case: Case, seen: Observation) -> Fact | None:
     if seen.startup.how != "complete":
         return Fact("does-not-start")
     events = [action for action in case.script if action.verb == "offer"]
-    if shutdown.how in LATE and len(events) > 1:  # the case goes on to shutdown
-        return Fact("does-not-stop")
+    if shutdown.how in LATE:
+        if len(events) > 1:  # the case goes on to shutdown, where it would wait its whole time
+            return Fact("does-not-stop")
     return None
 
 
@@ -253,6 +266,7 @@ def _findings(
 ) -> Iterator[Finding]:
     """Return the findings of a case, or that it does not apply."""
     why = _reason(job, case, first)
+    # the first case has a result even then: it is the one that shows why others do not apply
     if why and case.name not in results:
         return skipped(case, job.spec, why)
     seen = results[case.name].seen
@@ -275,6 +289,7 @@ def _summary(
         if not result.seen.unplayed:
             seen[name] = _without(result.seen, ignored)
     again = None
+    # this problem is no fact of an observation: it comes of comparing two starts
     if "second-start" not in ignored:
         again = seen.get(cases.TWICE)
     return Summary(seen[plan.first], seen.get(SERVING), again, job.limit)

@@ -78,17 +78,18 @@ class Target:
 
     def play(self, case: Case, cancelled: threading.Event) -> ServerObservation:
         """Play a case, again if another program took its port; return what was observed."""
-        command = [*self.command]
+        command = list(self.command)
         if case.workers > 1 and "{workers}" not in self.subject:
             command += shlex.split(self.workers)
         if case.limit:
             command += shlex.split(self.limit)
         stranger = False
+        # between the choice of a port and the server's own call of bind, anybody may take it
         for _ in range(TRIES):
             seen = ServerObservation(case, self.spec, self.timeout)
             process = ServerProcess(command, steps(case.script), case.workers)
             Player(process, seen, cancelled).play()
-            stranger = stranger or seen.stranger
+            stranger |= seen.stranger
             if is_free(process.port):  # what the case has started has ended
                 break
         seen.stranger = stranger
@@ -144,7 +145,7 @@ def check_server(
     for options in (workers, limit):
         _split(options)  # now, since it may raise, and not in the middle of the check
     target = Target(tuple(words), spec, workers, limit, timeout)
-    report = check(target, chosen([*only], slow=slow), on_case, on_wait)
+    report = check(target, chosen(list(only), slow=slow), on_case, on_wait)
     return replace(report.without(ignored), strict=strict)
 
 
@@ -170,8 +171,9 @@ def check(
     command = target.subject
     if not any("{app}" in word for word in target.command):
         own = f"-- {command}"
-        if len(target.command) == 1 and ":" in command:
-            own = command  # it is the name of an application
+        if len(target.command) == 1:
+            if ":" in command:
+                own = command  # it is the name of an application
         raise Unchecked(fact("no-place-app", command=command, own=own))
     if not any("{port}" in word for word in target.command):
         raise Unchecked(fact("no-place-port", command=command))
@@ -234,8 +236,9 @@ class _Check:
         by_case = {first.name: self.timed(self.play_first, first, notify=first in only)}
         if self.obstacle:
             for case in others:
-                by_case[case.name] = [*skipped(case, self.spec, self.obstacle)]
+                by_case[case.name] = list(skipped(case, self.spec, self.obstacle))
             return by_case
+        # threads suffice: each waits for the processes of its own case
         with ThreadPoolExecutor(AT_ONCE) as pool:
             try:
                 playing = {case.name: pool.submit(self.timed, self.play, case) for case in others}
@@ -251,12 +254,13 @@ class _Check:
 
     def wait_for(self, playing: Collection[Future[list[Finding]]], on_wait: OnWait) -> None:
         """Wait until all cases were played, and name the longest when a second brought none."""
-        rest = [*playing]
+        rest = list(playing)
         while rest:
             ended, _ = wait(rest, TELL_EVERY, FIRST_COMPLETED)
             rest = [future for future in rest if future not in ended]
             # a copy, since the threads of the pool write into it meanwhile
-            running = [name for name in [*self.begun] if name not in self.times]
+            begun = list(self.begun)
+            running = [name for name in begun if name not in self.times]
             if running and not ended:
                 on_wait(running[0], time.monotonic() - self.begun[running[0]])
 
@@ -279,7 +283,7 @@ class _Check:
         if self.met_another:  # also alone: nothing that was seen can be trusted
             self.obstacle = fact("cases-met")
             for case in played:
-                by_case[case.name] = [*skipped(case, self.spec, self.obstacle)]
+                by_case[case.name] = list(skipped(case, self.spec, self.obstacle))
 
     def is_doubtful(self, case: Case, findings: Sequence[Finding], *, met: bool) -> bool:
         """Tell whether a case may have gone wrong only because others ran beside it.
@@ -291,8 +295,10 @@ class _Check:
         judge = self.judges[case.name]
         if judge.seen.stranger:
             return True
+        # a server that finds its port taken may well end before it calls anything
         if not judge.seen.log.of("called") and case.meanwhile[0].verb != "occupy":
             return True
+        # what was served, by the application of this case, had its port and its files
         if any(answer.body for answer in judge.seen.answers):
             return False
         if not met and not judge.by_itself:
@@ -328,32 +334,37 @@ class _Check:
         answered = any(answer.body for answer in seen.answers)
         if not seen.log.of("called", type_="lifespan"):
             self.obstacle = fact("no-lifespan")
-        elif seen.log.of("sent", type_="lifespan.startup.complete") and not answered:
-            self.obstacle = fact("idle")
+        elif seen.log.of("sent", type_="lifespan.startup.complete"):
+            if not answered:
+                self.obstacle = fact("idle")
         return self.judged(case, seen)
 
     def play(self, case: Case) -> list[Finding]:
         """Play a case, and judge it; if that is not possible, return why."""
         why = self.target.not_applicable(case.name)
         if why:
-            return [*skipped(case, self.spec, why)]
+            return list(skipped(case, self.spec, why))
         if not any(cases.expected(case, self.spec)):
             return []
         try:
             return self.judged(case, self.target.play(case, self.cancelled))
         except Unchecked as unchecked:
             self.obstacle = fact("case-not-played", case=case.name, why=unchecked.fact)
-            return [*skipped(case, self.spec, unchecked.fact)]
+            return list(skipped(case, self.spec, unchecked.fact))
 
     def judged(self, case: Case, seen: ServerObservation) -> list[Finding]:
         """Return the findings of a case that was played."""
         judge = self.target.judge(seen)
         self.judges[case.name] = judge
-        return [*judged(case, self.spec, partial(self.outcome, judge), seen.entries)]
+        return list(judged(case, self.spec, partial(self.outcome, judge), seen.entries))
 
     def outcome(self, judge: OfServer, wanted: Expectation) -> Assessment:
         """Judge an expectation, unless something else explains what was observed."""
-        why = self.target.not_applicable(wanted.rule) or self.explained(judge, wanted)
+        # a server is asked by the name of a case; a program that measures a host overrides this for
+        # rules, which cannot apply to a host that has no workers, say
+        why = self.target.not_applicable(wanted.rule)
+        if why is None:
+            why = self.explained(judge, wanted)
         if why:
             return Assessment("skip", why)
         return judge.outcome(wanted)
@@ -365,9 +376,10 @@ class _Check:
         """
         if self.obstacle == Fact("no-lifespan"):
             types = {line.type for line in judge.seen.log.of("called")}
-            has_other_type = bool(types - {"lifespan", *REQUESTS})
-            if wanted.rule == "scope-type" and has_other_type:
-                return None
+            if wanted.rule == "scope-type":
+                # a scope of no known type is a breach of its own, lifespan or not
+                if types.difference(REQUESTS, ["lifespan"]):
+                    return None
             return self.obstacle
         if wanted.phrase in AT_CALL:
             return None
@@ -394,6 +406,6 @@ def _not_called(seen: ServerObservation, target: Target) -> Fact:
     else:
         why = fact("ended-at-once", name=name, status=seen.status)
     lines = seen.output.strip().splitlines()
-    if lines:
+    if lines:  # a server that ends at once usually says why in its last line
         return fact("last-words", what=why, line=lines[-1].strip()[:200])
     return why
