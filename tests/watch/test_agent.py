@@ -10,6 +10,8 @@ import importlib
 import os
 import queue
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
@@ -384,6 +386,65 @@ def test_an_import_is_that_of_the_authors_line() -> None:
     assert looks.importing([own]) == ""
 
 
+@pytest.mark.parametrize("there", ["nothing", "no server", "a socket", "a child", "a call"])
+def test_a_process_has_not_begun_to_serve(
+    agent: Agent, there: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported = "shop_that_nobody_imports" if there == "no server" else "asyncio"
+    monkeypatch.setattr(hooks, "SERVERS", {imported: None})
+    monkeypatch.setattr(agent, "began", 0.0)  # long ago
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        if there == "a socket":
+            listener.listen()
+        elif there == "a child":
+            child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+            stack.enter_context(child)
+        elif there == "a call":
+            agent.had_other = True
+        looking = threading.Thread(target=agent.look, args=(time.monotonic(),))
+        looking.start()
+        looking.join()
+    assert [look.unserved for look in lines(agent, seen.Look)] == [True] * (there == "nothing")
+
+
+def test_a_loop_that_waits_is_where_its_task_is() -> None:
+    before = set(threading.enumerate())
+    with running(for_ever):
+        (thread,) = set(threading.enumerate()) - before
+        frames = stacks.of_thread(stacks.top_frames()[thread.ident or 0])
+        while not stacks.is_idle(frames):  # it wakes up again and again
+            frames = stacks.of_thread(stacks.top_frames()[thread.ident or 0])
+        names = [frame.f_code.co_name for frame in looks.with_awaited(frames)]
+    assert names[-2:] == ["runs", "sleep"]
+    here = [sys._getframe()]
+    assert looks.with_awaited(here) is here
+    token = importlib.import_module("trio.lowlevel").__spec__  # a file of a library, not asyncio's
+    idle: Any = SimpleNamespace(f_code=compile("", str(token.origin), "exec"))
+    assert looks.with_awaited([idle]) == [idle]
+
+
+def test_a_script_runs_the_command_of_the_package_that_it_imports(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def frame(module: str, package: str = "", names: str = "", file: str = "x.py") -> Any:
+        code = SimpleNamespace(co_names=tuple(names.split()), co_filename=file)
+        return SimpleNamespace(f_code=code, f_globals={"__name__": module, "__package__": package})
+
+    monkeypatch.setitem(sys.modules, "hub.cli", ModuleType("hub.cli"))
+    inner = [frame("click.core"), frame("hub.app"), frame("asyncio.base_events", file=os.__file__)]
+    for outer, is_of_command in (
+        (frame("__main__", names="sys hub.cli cli"), True),
+        (frame("__main__", "hub"), True),
+        (frame("__main__", names="sys click"), False),
+        (frame("runpy"), False),
+    ):
+        assert looks.is_of_command([outer, *inner], {"uvicorn"}) is is_of_command
+        assert not looks.is_of_command([outer, *inner], {"hub"})
+        assert not looks.is_of_command([outer], set())
+
+
 @pytest.mark.parametrize("was_seen", [True, False])
 def test_once_its_loop_has_ended_a_process_is_seen_with_its_threads(
     agent: Agent, *, was_seen: bool
@@ -560,7 +621,7 @@ def test_what_travels_into_servers_runs_on_python_3_9_and_imports_little() -> No
 
 def test_while_it_serves_little_is_looked_at(agent: Agent) -> None:
     now = time.monotonic()
-    agent.began, agent.counted = now - 100, now
+    agent.began, agent.counted, agent.has_listened = now - 100, now, True
     agent.look(now)
     assert lines(agent, seen.Look) == []
     agent.look_at_tasks({}, {}, now)

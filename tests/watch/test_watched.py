@@ -137,6 +137,12 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([NOTHING, seen.Ending(1.0)], None),  # of a process that served nothing
         ([IMPORT], f"startup has not begun: the import of `shop` has lasted 4 s, in {AT}"),
         ([IMPORT._replace(main=[LIBRARY])], None),
+        (
+            [STILL._replace(unserved=True)],
+            f"the command has not begun to serve: it has been at the same line for 4 s, in {AT}",
+        ),
+        ([STILL], None),  # it may be no server
+        ([STILL._replace(unserved=True, still=2)], None),
         ([*STARTING, sent("startup.failed", error=ERROR)], "startup failed: KeyError: 'pool', in"),
         ([*STARTING, sent("startup.failed", "T\nno pool")], "startup failed: no pool"),
         ([*STARTING, sent("startup.failed")], "startup failed: it sent no message"),

@@ -38,6 +38,7 @@ MOST_WRITTEN = 8  # calls, and lines of a call, that are written down
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 MOST_TASKS = 200  # tasks whose calls are looked at, the oldest first
 FEW_TASKS = 20  # tasks that cost little: they are looked at each time
+SERVERS = {module.partition(".")[0] for module in hooks.SERVERS}  # their packages
 
 # a library that forbids calls that block in an event loop replaces them later, such as blockbuster
 _os_open, _os_write, _os_close = os.open, os.write, os.close
@@ -74,7 +75,7 @@ class Agent:
         self.counted = 0.0  # when tasks were looked at
         self.before: Any = None
         self.main: tuple[Any, float] = (None, 0.0)  # where the main thread is, and since when
-        self.is_stopping = self.had_loop = False
+        self.is_stopping = self.had_loop = self.has_listened = False
         self.note("Began", ".".join(map(str, sys.version_info[:2])))
 
     def run(self) -> None:
@@ -150,7 +151,7 @@ class Agent:
         if now - self.counted >= rest:
             self.counted = now
             self.look_at_tasks(loops, frames, now)
-        if self.is_lively():
+        if self.is_lively() or self.is_to_serve():
             found = self.found(frames, loops, now)
             if found != self.before:
                 self.before = found
@@ -194,6 +195,8 @@ class Agent:
     def found(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> tuple[Any, ...]:
         """Return what this process does: the values of a Look, without its time."""
         main = stacks.of_thread(frames.get(self.thread))
+        if not self.has_called:
+            main = looks.with_awaited(main)
         where = lines_of(main)
         if where != self.main[0]:
             self.main = where, now
@@ -205,6 +208,7 @@ class Agent:
                     self.learn(stacks.of_thread(top))
                 blocked.append(seen.Blocked(int(seconds), lines_of(stacks.of_thread(top))))
         held, children = self.keepers(frames, loops)
+        is_of_author = bool(where) and where[-1].own
         return (
             len(loops),
             blocked,
@@ -219,7 +223,15 @@ class Agent:
             int(now - self.main[1]),
             held,
             children,
+            (is_of_author or looks.is_of_command(main, SERVERS)) and self.is_to_serve(),
         )
+
+    def is_to_serve(self) -> bool:
+        """Tell whether a server is imported that has not begun: neither here, nor in a child."""
+        if self.has_called or self.has_listened or set(hooks.SERVERS).isdisjoint(sys.modules):
+            return False
+        self.has_listened = looks.listens()
+        return not self.has_listened and not alive.children(self.pid)
 
     def learn(self, running: list[Any]) -> None:
         """Learn whose code it is from the frames of a thread that runs a lifespan, and stays there.

@@ -30,7 +30,8 @@ LONG_PART = 1.0  # seconds of a part of the shutdown that are worth a word
 SIGNAL_GRACE = 0.5  # seconds in which a server may act on a signal
 SUSPENDED = 1.0  # seconds without a look from which on this process was stopped meanwhile
 KEY_OF_SIGNAL = {"SIGINT": "Ctrl-C", "SIGQUIT": "Ctrl-\\"}  # of a terminal
-PHASES = ("startup", "shutdown", "requests")  # kinds of causes that say where something is
+# kinds of causes that say where something is
+PHASES = ("unserved", "startup", "shutdown", "requests")
 CUT_OFF = ("clean-up-cut-off", "without-shutdown")  # what a second signal may have done
 MOST_NAMED = 5  # processes that are named
 
@@ -119,7 +120,7 @@ class WatchedCommand:
     def say(self, process: WatchedProcess, cause: Cause) -> None:
         """Say a cause, unless it was said."""
         if cause.kind == "failed":
-            pids = self.failures.setdefault(cause.same, [])
+            pids = self.failures.setdefault(cause.identity, [])
             if process.pid in pids:
                 return
             pids.append(process.pid)
@@ -135,9 +136,9 @@ class WatchedCommand:
         key = process.pid, cause.kind
         if cause.kind in PHASES and not self._stays(key, cause):
             return
-        if key in self.causes_said and self.causes_said[key] == cause.same:
+        if key in self.causes_said and self.causes_said[key] == cause.identity:
             return
-        self.causes_said[key] = cause.same
+        self.causes_said[key] = cause.identity
         servers = [each for each in self.processes.values() if each.has_server]
         self.said_at = time.time()
         pid = process.pid if len(servers) > 1 else 0
@@ -157,8 +158,8 @@ class WatchedCommand:
 
         A startup with much to do is somewhere else at each look: each place would be told.
         """
-        if key not in self.since or self.since[key][0] != cause.same:
-            self.since[key] = cause.same, self.looked
+        if key not in self.since or self.since[key][0] != cause.identity:
+            self.since[key] = cause.identity, self.looked
         return key not in self.causes_said or self.lasted(self.since[key][1]) >= self.after
 
     def _say_once(self, key: object, what: Fact) -> None:

@@ -7,17 +7,20 @@ Self-contained, for Python 3.9 and newer.
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import weakref
 from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
 
-from ..diagnosis import stacks
+from ..diagnosis import stacks, waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _SIGNALS = {"SIGINT": 2, "SIGTERM": 15}
+# functions of asyncio that run a loop for a task, and the variable that has it
+_RUN_A_TASK = {"run_until_complete": "future", "run": "task"}
 _AFTER_RESPONSE = ("starlette/background.py", "litestar/background_tasks.py")
 
 
@@ -104,6 +107,62 @@ def importing(frames: list[Any]) -> str:
         elif stacks.is_own(frame.f_code.co_filename):
             module, outer = "", module or outer
     return module or outer
+
+
+def with_awaited(frames: list[Any]) -> list[Any]:
+    """Return the frames of a thread, and those of the task that its event loop was started for.
+
+    Those only while the loop waits for an event: else what it runs is on the stack already.
+    """
+    if not stacks.is_idle(frames):
+        return frames
+    for frame in reversed(frames):
+        variable = _RUN_A_TASK.get(frame.f_code.co_name)
+        if variable and stacks.is_loop(frame.f_code.co_filename):
+            awaited: list[Any] = waits.of(frame.f_locals.get(variable)).frames
+            return frames + awaited
+    return frames
+
+
+def is_of_command(frames: list[Any], servers: set[str]) -> bool:
+    """Tell whether a thread is at a line of the package whose command this process runs.
+
+    `servers` are packages that are none.  A script that an installer has made imports its package.
+    """
+    packages: set[str] = set()
+    innermost = ""
+    for frame in frames:
+        names = frame.f_globals
+        if names.get("__name__") == "__main__":
+            imported = sys.modules.keys() & set(frame.f_code.co_names)
+            for name in (names.get("__package__") or "", *imported):
+                packages.add(name.partition(".")[0])
+        elif not stacks.says_nothing(frame.f_code.co_filename):
+            innermost = str(names.get("__name__", "")).partition(".")[0]
+    return innermost in packages - servers - {""}
+
+
+def listens() -> bool:
+    """Tell whether a socket of this process listens, as that of a server does; or nobody knows."""
+    import _socket  # noqa: PLC0415  which a server has imported: not at the start of each process
+
+    try:
+        # without the flag Python would set the limit of `setdefaulttimeout` on the socket itself
+        kind = _socket.SOCK_STREAM | _socket.SOCK_NONBLOCK
+        numbers = sorted(map(int, os.listdir("/dev/fd")))
+    except (AttributeError, OSError):  # pragma: no cover  this is not Linux
+        return True
+    for number in numbers:
+        try:
+            found = _socket.socket(type=kind, fileno=number)
+        except OSError:  # a file, or closed meanwhile
+            continue
+        try:
+            if found.getsockopt(_socket.SOL_SOCKET, _socket.SO_ACCEPTCONN):
+                return True
+        finally:
+            found.detach()
+    return False
 
 
 def follows_a_response(frames: list[Any]) -> bool:

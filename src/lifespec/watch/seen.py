@@ -207,7 +207,9 @@ class Look(NamedTuple):
     `loops` is how many event loops run, `known` are calls of servers that tell what they do, and
     `others` those that were found.  `still` is for how many seconds the main thread has been at
     `main`.  `threads` and `children` keep the process once no event loop of it runs any more;
-    before, `threads` is None.
+    before, `threads` is None.  `all`: no request was left out.  `handlers` are the author's, of
+    signals, and `importing` is the module whose import lasts.  `unserved`: no server of this
+    process has begun to serve, and `main` is where its author waits before that.
     """
 
     time: float
@@ -224,6 +226,7 @@ class Look(NamedTuple):
     still: int
     threads: list[Thread] | None
     children: list[str]
+    unserved: bool = False
 
 
 LINE_KINDS = {

@@ -13,16 +13,19 @@ from lifespec.watch.watched import STARTS, Ended, WatchedProcess
 
 MOST_LINES, MOST_REQUESTS = 4, 5  # that are shown
 BLOCKED_FROM = 1  # seconds from which on an event loop is called blocked
+LASTING = {"startup": "startup-lasts", "shutdown": "clean-up-lasts"}  # by what the lifespan is at
+HELD = ("process-held",)  # for advice
+OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of it
 
 
 class Cause(NamedTuple):
     """What startup or shutdown waits for: a fact, what belongs to it, and what was raised.
 
-    `same` is what makes it another cause, so that it is told anew: not how long it lasts.
+    `identity` tells it from another cause of its kind, which is told anew: not how long it lasts.
     """
 
     kind: str
-    same: object
+    identity: object
     fact: Fact
     rows: Sequence[Fact] = ()
     error: Error | None = None
@@ -32,9 +35,9 @@ class Cause(NamedTuple):
     def advice(self) -> Fact | None:
         """What to change."""
         if self.error:
-            known = advice.on_error(self.error)
-            if known:
-                return known
+            of_error = advice.on_error(self.error)
+            if of_error:
+                return of_error
         return advice.on(self.fact, *self.where, error=self.error)
 
 
@@ -94,10 +97,10 @@ def server_of(process: WatchedProcess) -> Any:
 
 def handler(process: WatchedProcess, signal: str) -> Fact | None:
     """Return the author's own handler of a signal, if there is one."""
-    found = process.handlers.get(signal)
-    if found is None:
+    place = process.handlers.get(signal)
+    if place is None:
         return None
-    file, line, function = found
+    file, line, function = place
     return Place.at(function, file, line).fact()
 
 
@@ -116,26 +119,21 @@ def _is_own(lines: Sequence[At]) -> bool:
     return bool(lines) and lines[-1].own
 
 
-LASTING = {"startup": "startup-lasts", "shutdown": "clean-up-lasts"}  # by what the lifespan is at
-HELD = ("process-held",)  # for advice
-OF_SERVERS = ("raised-late",)  # whose advice is about what the server makes of it
-
-
 # ---- what is told at once ----------------------------------------------------------------------
 
 
 def events(process: WatchedProcess) -> Iterator[Cause]:
     """Yield what has happened to the lifespan, and what else is told at once."""
-    for number, told in enumerate(process.endings):
-        yield _of_course(process, told, number)
+    for number, end in enumerate(process.endings):
+        yield _cause_of_end(process, end, number)
     for line in process.lines:
         if isinstance(line, seen.Failed):
             yield Cause("own-failure", line.failure[2:], own_failure(line.failure))
 
 
-def _of_course(process: WatchedProcess, told: Ended, number: int) -> Cause:
-    """Return the cause for a kind of `course`."""
-    kind, line = told
+def _cause_of_end(process: WatchedProcess, end: Ended, number: int) -> Cause:
+    """Return the cause for a kind of `course`; `number` is that of the end in its process."""
+    kind, line = end
     if kind == "clean-up-cut-off":
         return _cut_off(process)
     error, text = None, ""
@@ -143,9 +141,9 @@ def _of_course(process: WatchedProcess, told: Ended, number: int) -> Cause:
         error = line.error
     if isinstance(line, seen.Sent):
         text = line.text
-    what = error_fact(error, text)
+    failure = error_fact(error, text)
     if isinstance(line, seen.Died):
-        return Cause(kind, number, fact(kind, task=f"`{line.task}`", error=what))
+        return Cause(kind, number, fact(kind, task=f"`{line.task}`", error=failure))
     if isinstance(line, seen.Left):
         place = at(line.lines)
         status = fact("exit-status", status=line.status)
@@ -157,11 +155,11 @@ def _of_course(process: WatchedProcess, told: Ended, number: int) -> Cause:
         return Cause(kind, place, fact(kind, server=server_of(process)).at(place))
     if error is None and not isinstance(line, seen.Sent):  # the server's doing
         return Cause(kind, "", fact(kind, server=server_of(process)))
-    found = None
+    advised = None
     if error and kind not in OF_SERVERS:
-        found = as_error(error)
+        advised = as_error(error)
     part = "failure" if kind == "failed-early" else "error"
-    return Cause(kind, what, Fact(kind, {part: what}), (), found)
+    return Cause(kind, failure, Fact(kind, {part: failure}), error=advised)
 
 
 def _cut_off(process: WatchedProcess) -> Cause:
@@ -209,14 +207,24 @@ def causes(
             yield from _waits(process, look, "startup", int(lasted(called)))
     elif process.has_server:
         yield from _stops(process, look, lasted, after)
-    elif look.importing and look.still >= after and _is_own(look.main):
-        what = fact("importing", module=look.importing, seconds=look.still)
-        yield Cause("importing", at(look.main), what.at(at(look.main)))
+    elif look.still >= after:
+        yield from _begins_late(look)
+
+
+def _begins_late(look: Look) -> Iterator[Cause]:
+    """Yield where a process is that has neither called an application nor begun to serve."""
+    place = at(look.main)
+    if look.importing and _is_own(look.main):
+        importing = fact("importing", module=look.importing, seconds=look.still)
+        yield Cause("importing", place, importing.at(place))
+    elif look.unserved:
+        unserved = fact("unserved", seconds=look.still)
+        yield Cause("unserved", place, unserved.at(place), source_lines(look.main))
 
 
 def _interpreter_ends(process: WatchedProcess, seconds: int) -> Cause:
-    what = fact("interpreter-ends", server=server_of(process), seconds=seconds)
-    return Cause("interpreter", "", what)
+    ends = fact("interpreter-ends", server=server_of(process), seconds=seconds)
+    return Cause("interpreter", "", ends)
 
 
 def _stops(
@@ -256,8 +264,8 @@ def _waits(process: WatchedProcess, look: Look, phase: str, seconds: int) -> Ite
             doing = Fact("doing-idle")
         elif call.awaits:
             doing = Fact(f"doing-awaits-{call.awaits}")
-    what = fact(LASTING[phase], seconds=seconds, doing=doing.at(at(lines), "doing-at"))
-    yield Cause(phase, (doing, at(lines)), what, source_lines(lines), None, (phase,))
+    lasts = fact(LASTING[phase], seconds=seconds, doing=doing.at(at(lines), "doing-at"))
+    yield Cause(phase, (doing, at(lines)), lasts, source_lines(lines), where=(phase,))
 
 
 def _shutdown(process: WatchedProcess, look: Look, seconds: int) -> Iterator[Cause]:
@@ -268,8 +276,8 @@ def _shutdown(process: WatchedProcess, look: Look, seconds: int) -> Iterator[Cau
         yield from _waits(process, look, "shutdown", seconds)
     elif lines:
         doing = Fact("doing-blocked").at(at(lines), "doing-at")
-        what = fact("shutdown-lasts", seconds=seconds, doing=doing)
-        yield Cause("blocked", at(lines), what, source_lines(lines))
+        lasts = fact("shutdown-lasts", seconds=seconds, doing=doing)
+        yield Cause("blocked", at(lines), lasts, source_lines(lines))
     elif look.requests:
         yield _open_requests(process, look, seconds)
 
@@ -285,10 +293,10 @@ def _open_requests(process: WatchedProcess, look: Look, seconds: int) -> Cause:
     count: Any = look.open
     if not look.all:
         count = fact("or-more", count=look.open)
-    what = fact(kind, seconds=seconds, server=server_of(process), count=count)
-    same = tuple((request.method, request.path, at(request.lines)) for request in shown)
+    lasts = fact(kind, seconds=seconds, server=server_of(process), count=count)
+    identity = tuple((request.method, request.path, at(request.lines)) for request in shown)
     rows = tuple(_request(request) for request in shown)
-    return Cause("requests", same, what, rows, None, _limits(process, shown))
+    return Cause("requests", identity, lasts, rows, where=_limits(process, shown))
 
 
 def _limits(process: WatchedProcess, requests: Sequence[Request]) -> Sequence[str]:
@@ -322,16 +330,20 @@ def _request(request: Request) -> Fact:
 
 def _staying(process: WatchedProcess, look: Look) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
-    server = server_of(process)
     for thread in look.threads or ():
         name = fact("text", text=thread.name).at(at(thread.lines))
-        what = fact("process-stays", server=server, what=fact("thread-left", name=name))
-        yield Cause(f"thread {thread.name}", "", what, source_lines(thread.lines)[-1:], None, HELD)
+        stays = _process_stays(process, fact("thread-left", name=name))
+        rows = source_lines(thread.lines)[-1:]
+        yield Cause(f"thread {thread.name}", "", stays, rows, where=HELD)
     if not look.threads:
         for child in look.children:
-            what = fact("process-stays", server=server, what=fact("process-left", name=child))
-            yield Cause(f"child {child}", "", what, (), None, HELD)
+            stays = _process_stays(process, fact("process-left", name=child))
+            yield Cause(f"child {child}", "", stays, where=HELD)
     if _is_own(look.main) and not look.threads:
-        what = Fact("doing-running").at(at(look.main), "doing-at")
-        what = fact("process-stays", server=server, what=what)
-        yield Cause("main", at(look.main), what, source_lines(look.main))
+        stays = _process_stays(process, Fact("doing-running").at(at(look.main), "doing-at"))
+        yield Cause("main", at(look.main), stays, source_lines(look.main))
+
+
+def _process_stays(process: WatchedProcess, by: Fact) -> Fact:
+    """Return that a process stays although its server has ended, and what keeps it."""
+    return fact("process-stays", server=server_of(process), what=by)

@@ -43,6 +43,7 @@ SERVERS = {
     "uvicorn-run": "python troubles.py {port}",
     "fastapi-dev": "fastapi dev on_fastapi.py --port {port}",
     "mcp-run": "python on_mcp.py {port}",
+    "early": "python early.py {port}",
     "hypercorn": "hypercorn {app} --bind 127.0.0.1:{port}",
     "hypercorn-limit": "hypercorn {app} --bind 127.0.0.1:{port} --config limit.toml",
     "hypercorn-trio": "hypercorn {app} --worker-class trio --bind 127.0.0.1:{port}",
@@ -96,6 +97,8 @@ KINDS = [
         for each in ("uvicorn", "hypercorn", "gunicorn-asgi")
     ),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
+    ("early", "own-loop", "", ["has not begun to serve: .* s, in `connect`, early.py:13"]),
+    ("early", "own-thread", "", ["has not begun to serve: .* s, in `<module>`, early.py:24"]),
     ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
     ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
     ("gunicorn-asgi", "startup-fails", "", [f"startup failed: KeyError: {UNSET}"]),
