@@ -32,7 +32,7 @@ faultless = says(STARTUP, STARTED, SHUTDOWN, STOPPED)
 class Shop:
     app = staticmethod(faultless)
 number = 7
-def make():
+def make(settings: object = None):
     return faultless
 def fails():
     raise OSError("no settings")
@@ -123,7 +123,7 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
         ("shop:number", "", "shop:number is 7, which cannot be called"),
         ("shop:app", "async def f(): ...\napp = f()", "shop:app is a coroutine, because `f` is an"),
         ("shop:Shop", "", "it is the class Shop: name an application that the class makes"),
-        ("shop:make", "", "it cannot be called with scope, receive and send"),
+        ("shop:make", "", "with scope, receive and send (its parameters are `(settings)`)"),
         ("shop:wsgi", "", "it takes two arguments, as a WSGI application does, and WSGI has no"),
         ("shop:lifespan", "", "lifespan is a lifespan function: name the application that is"),
         (

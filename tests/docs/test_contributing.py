@@ -49,6 +49,7 @@ def follow(title: str, *options: str, skip: Sequence[str] = ()) -> tuple[int, st
         if line.startswith(tuple(skip)):
             continue
         command = re.sub("^make ", f"make -o .venv/complete {narrow} ", line)
+        command = command.replace("-n auto", "-n 0")  # workers start longer than a few tests take
         done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=500)
         status = max(status, done.returncode)
         printed += f"$ {line}\n{done.stdout}{done.stderr}"

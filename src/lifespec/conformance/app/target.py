@@ -212,14 +212,24 @@ def _raise_for_missing(missing: str, module: str, target: str) -> None:
 def _check_signature(app: Callable[..., Any]) -> None:
     """Raise NotFound for what cannot be called with scope, receive and send."""
     try:
-        inspect.signature(app).bind({}, None, None)
-    except ValueError:  # it does not say what it can be called with
+        signature = inspect.signature(app)
+    except (TypeError, ValueError):  # it does not say what it can be called with
         return
-    except TypeError as error:
-        if inspect.isclass(app):
-            raise NotFound(fact("is-class", name=app.__name__)) from None
-        if inspect.isasyncgenfunction(inspect.unwrap(app)):
-            raise NotFound(fact("is-lifespan", name=app.__name__)) from None
-        if _takes(app, None, None):
-            raise NotFound(Fact("takes-two")) from None
-        raise NotFound(fact("no-application-signature", error=str(error))) from None
+    if _takes(app, {}, None, None):
+        return
+    if inspect.isclass(app):
+        raise NotFound(fact("is-class", name=app.__name__))
+    if inspect.isasyncgenfunction(inspect.unwrap(app)):
+        raise NotFound(fact("is-lifespan", name=app.__name__))
+    if _takes(app, None, None):
+        raise NotFound(Fact("takes-two"))
+    raise NotFound(fact("no-application-signature", parameters=_bare(signature)))
+
+
+def _bare(signature: inspect.Signature) -> str:
+    """Return the names of parameters as they are written, without their types and defaults."""
+    nothing = inspect.Parameter.empty
+    parameters = []
+    for parameter in signature.parameters.values():
+        parameters.append(parameter.replace(default=nothing, annotation=nothing))
+    return str(inspect.Signature(parameters))
