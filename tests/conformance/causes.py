@@ -656,6 +656,63 @@ async def life(app):
     with socket.socket():
         yield
 
+## it begins generators and lets none go on
+> `backend`, begun in `life`, shop.py:29: nothing asks it to go on after its `yield`.
+> AsyncExitStack. `left`, begun in `life`, shop.py:28: nothing
+> AsyncExitStack. `pair`, begun in `life`, shop.py:30: nothing
+= left-open
+async def backend():
+    yield
+    print("closed")
+@asynccontextmanager
+async def left():
+    async with pair():  # goes on with it
+        yield
+@asynccontextmanager
+async def pair():
+    try:
+        yield
+    finally:
+        print("closed")
+stack = AsyncExitStack()
+@asynccontextmanager
+async def life(app):
+    await stack.enter_async_context(left())
+    await backend().__anext__()
+    await pair().__aenter__()
+    yield
+
+## its generators go on, or have nothing more to do
+async def numbers():
+    while True:
+        yield 1
+        print("next")
+async def rows():
+    yield 1
+    yield 2
+async def last():
+    yield 3
+async def begin(generator):
+    await anext(generator)
+exec('async def begins(generator): return await anext(generator)')  # as a library has it
+async def life(app):
+    app.state.held = [numbers(), last(), rows()]
+    for generator in app.state.held[:2]:
+        await anext(generator)
+    await begins(app.state.held[2])
+    async for row in rows():
+        break
+    task = asyncio.create_task(begin(rows()))
+    closed = rows()
+    await anext(closed)
+    await closed.aclose()
+    app.state.held.append(closed)
+    manager = pool()
+    await manager.__aenter__()
+    yield
+    await manager.__aexit__(None, None, None)
+    await task
+
 ## its loop takes a signal
 > `loop.add_signal_handler` takes SIGINT from the server
 = signal-taken

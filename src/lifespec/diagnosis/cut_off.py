@@ -336,13 +336,18 @@ def _sends(statement: ast.stmt, step: PassedFrame) -> bool:
 
 
 def _blocks(step: PassedFrame) -> list[Block]:
+    """Return the blocks of a function that an exception has passed."""
+    return blocks_at(step.code.co_filename, step.line)
+
+
+def blocks_at(file: str, line: int) -> list[Block]:
     """Return the blocks of a function that have a line, the outermost first."""
     blocks: list[Block] = []
     try:
-        node: Any = ast.parse("".join(linecache.getlines(step.code.co_filename)))
+        node: Any = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:  # it is no source of Python, or has changed
         return blocks
-    while inner := _inner(node, step.line):
+    while inner := _inner(node, line):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             blocks.clear()  # of the function around it
         blocks.append(inner)

@@ -39,7 +39,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "set-from-thread": Kinds(["due"], ["doing-awaits-due"]),
     "second-start": Kinds(["again"]),
     "process-left": Kinds(["process-left"]),
-    "left-open": Kinds(["unclosed"]),
+    "left-open": Kinds(["unclosed", "unfinished"]),
     "task-left": Kinds(["task-left", "task-unawaited"]),
     "daemon-left": Kinds(["daemon-left"]),
     "entered-twice": Kinds(["entered-twice"]),

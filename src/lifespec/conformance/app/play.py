@@ -25,7 +25,8 @@ from lifespec.diagnosis import busy, leftovers, waits
 from lifespec.diagnosis.author import innermost, place_of
 from lifespec.diagnosis.exits import noting_exits
 from lifespec.diagnosis.fact import Fact, Place, fact
-from lifespec.diagnosis.guard import keeping
+from lifespec.diagnosis.generators import Begun
+from lifespec.diagnosis.guard import keeping, listed
 from lifespec.diagnosis.stacks import is_cancellation, lines_to_show
 from lifespec.words import cut, short_repr
 
@@ -181,6 +182,8 @@ class PlayedCall(Answers):
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.tasks_left()
             self._note_failed_tasks("died-stopping")
+            if seen.ended == "returned":
+                seen.facts += listed(self.begun.unfinished)
         self.note("over", "with state" if self.live else "", **self.as_data())
 
     def as_data(self) -> dict[str, Any]:
@@ -366,6 +369,8 @@ class PlayedCall(Answers):
     async def _awaitable(self) -> None:
         self.context = copy_context()
         self.reached = Reached(self.seen)
+        self.begun = Begun(PlayedCall.called.__code__)
+        self.begun.begin()
         self.coroutine = self.app(self.scope, self._receive, self._send)
         if not hasattr(type(self.coroutine), "__await__"):
             raise NoApplication(short_repr(self.coroutine))

@@ -192,7 +192,7 @@ class Summary:
                     yield fact("only-if", what=keeps, condition=Fact("if-at-once"))
 
     def _left_open(self) -> Iterator[Fact]:
-        yield from self.last.facts_of("unclosed")
+        yield from self.last.facts_of("unclosed", "unfinished")
         yield from self._both(*NOT_CLEANED)[:MOST_SHOWN]
 
     def _never_ran(self) -> list[Fact]:
