@@ -713,6 +713,47 @@ async def life(app):
     await manager.__aexit__(None, None, None)
     await task
 
+## the failed startup of one that it calls is lost
+> notes `life`, shop.py:12 ended before its `yield`, and startup was answered as complete all the
+> lifespec explain startup-raised
+@asynccontextmanager
+async def life(app):
+    await asyncio.sleep(0)
+    raise OSError("refused")
+    yield
+shop = Starlette(lifespan=life)
+class Outer:
+    async def __call__(self, scope, receive, send):
+        if scope["type"] != "lifespan":
+            return await shop(scope, receive, send)
+        await receive()
+        with suppress(OSError):
+            async with shop.router.lifespan_context(shop):
+                raise AssertionError
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        await send({"type": "lifespan.shutdown.complete"})
+app = Outer()
+
+## what it calls starts when it is tried again
+tries = []
+@asynccontextmanager
+async def other(app):
+    tries.append(1)
+    await asyncio.sleep(0)
+    if len(tries) == 1:
+        raise OSError("refused")
+    yield
+shop = Starlette(lifespan=other)
+@asynccontextmanager
+async def life(app):
+    with suppress(OSError):
+        async with shop.router.lifespan_context(shop):
+            print("starts")
+    async with shop.router.lifespan_context(shop):
+        yield
+app = Starlette(lifespan=life, routes=[Mount("/shop", shop)])
+
 ## its loop takes a signal
 > `loop.add_signal_handler` takes SIGINT from the server
 = signal-taken

@@ -141,6 +141,7 @@ class Ran:
         self.run = set[int]()  # the IDs of those that have run, where several share their code
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
+        self.ended = set[int]()  # the IDs of those that ended as they were entered
         self.watched = {id(MAKE), id(ENTER), id(ENTER_PLAIN)}  # and what takes a lifespan
         self.watched.update(map(id, self.shared))
         self.given: list[Given] = []
@@ -245,6 +246,8 @@ class Ran:
         self.entered(manager)
         if event == "return":
             self.values.append((manager, value))
+            if manager.gen.ag_frame is None:  # it has raised, or has no `yield` on its way
+                self.ended.add(id(manager))
             return
         arguments = getattr(manager, "args", None)
         if arguments is None:  # contextlib removes them as it is entered: it goes on after a wait
@@ -277,6 +280,17 @@ class Ran:
         for code in dict.fromkeys(again):
             if code in known:
                 yield fact("entered-twice", place=known[code].place.fact())
+
+    def unstarted(self, found: Collection[Registered]) -> Iterator[Fact]:
+        """Yield the lifespans that ended before their `yield`, each time that they were entered."""
+        known = {registered.code: registered for registered in found}
+        ended: dict[CodeType, bool] = {}
+        for entrance in self.entrances:
+            has_ended = id(entrance.manager) in self.ended
+            ended[entrance.code] = has_ended and ended.get(entrance.code, True)
+        for code, has_ended in ended.items():
+            if has_ended and code in known:
+                yield fact("start-lost", place=known[code].place.fact())
 
     def lost(
         self, found: Collection[Registered], state: Mapping[Any, Any], subject: object

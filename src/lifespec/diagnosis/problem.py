@@ -63,7 +63,9 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "depends": Kinds(tell=["advise-depends"]),
     "middleware-late": Kinds(tell=["advise-middleware-late"]),
     # an exception
-    "startup-raised": Kinds(tell=["headline-does-not-start", "failed", "failed-again"]),
+    "startup-raised": Kinds(
+        tell=["headline-does-not-start", "failed", "failed-again", "start-lost"]
+    ),
     "variable-missing": Kinds(tell=["advise-variable"]),
     "module-missing": Kinds(tell=["advise-missing-module"]),
     "port-taken": Kinds(tell=["advise-port"]),

@@ -431,6 +431,8 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
     seen.facts += guard.listed(entered.never_entered, late, ran)
     seen.facts += guard.listed(ran.unentered)
     seen.facts += guard.listed(ran.twice, late)
+    if seen.startup.how == "complete":
+        seen.facts += guard.listed(ran.unstarted, late)
     seen.facts += guard.listed(ran.lost, late, call.provided, subject)
     if looks or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
         times = os.times()

@@ -25,7 +25,7 @@ from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import Logged
 
 UNRUN = ("never-ran", "handler-ignored", "registered-late")  # kinds of lifespans that never ran
-ENTERED = "made-only"  # what the other case may have entered
+NOT_ENTERED = ("made-only", "start-lost")  # kinds of what the other case may have entered
 NOT_CLEANED = ("cut-off", "left-out")  # kinds of clean-up that did not run
 NOTES = (  # kinds of facts that its author may want to know, in this order
     "state-rebound",
@@ -36,7 +36,7 @@ NOTES = (  # kinds of facts that its author may want to know, in this order
     "entered-twice",
     "state-unseen",
     "state-dropped",
-    ENTERED,
+    *NOT_ENTERED,
     "skipped",
 )
 OF_FRAMEWORKS = ("raised-on-scope", "returned-on-scope", "returned-early")  # and not of authors
@@ -223,7 +223,7 @@ class Summary:
         if seen.startup.how != "complete":
             return
         for kind in NOTES:
-            if kind == ENTERED:
+            if kind in NOT_ENTERED:
                 yield from self._unentered(kind)
             else:
                 yield from self._both(kind)
