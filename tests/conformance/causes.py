@@ -1021,6 +1021,31 @@ async def life(app):
     yield
 +    task.cancel()
 
+## advise-join, exit 1
+> it blocks the event loop in `life`
+> Tell the thread to end
+def pump(over):
+    over.wait()
+async def life(app):
+    over = threading.Event()
+    thread = threading.Thread(target=pump, args=(over,), daemon=True)
+    thread.start()
+    yield
+-    thread.join()
++    over.set()
++    await asyncio.to_thread(thread.join)
+
+## advise-result, exit 2
+> it blocks the event loop in `life`
+> Await it: `await asyncio.wrap_future(future)`
+async def connect():
+    await asyncio.sleep(0)
+async def life(app):
+    loop = asyncio.get_running_loop()
+-    asyncio.run_coroutine_threadsafe(connect(), loop).result()
++    await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(connect(), loop))
+    yield
+
 ## advise-queue, exit 1
 > it waits until a queue is done in `life`
 async def consume(queue):

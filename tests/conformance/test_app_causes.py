@@ -25,7 +25,7 @@ LIMIT = 1.0  # seconds for an answer that does not come
 TRIES = 5  # where the report says that this machine was too busy, and asks to try again
 BLOCK = {
     "it blocks after its last answer", "it blocks at shutdown", "it blocks while it serves",
-    "blocks-the-loop",
+    "blocks-the-loop", "advise-join", "advise-result",
 }  # fmt: skip
 HANG = {
     *BLOCK, "it hangs on trio",

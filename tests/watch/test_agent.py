@@ -196,8 +196,8 @@ def test_a_blocked_loop_is_seen_with_its_line(agent: Agent, loop: Any) -> None:
     younger.join()
     first, second = lines(agent, seen.Look)
     assert [blocked.seconds for blocked in first.blocked] == [0]
-    ((seconds, where),) = second.blocked
-    assert (seconds, where[-1].function) == (2, "blocks")
+    ((seconds, where, kind),) = second.blocked
+    assert (seconds, where[-1].function, kind) == (2, "blocks", "blocked")
 
 
 def test_an_installed_application_that_blocks_its_loop_at_once_is_its_authors(
@@ -229,7 +229,7 @@ def test_an_installed_application_that_blocks_its_loop_at_once_is_its_authors(
         agent.look(time.monotonic() + seconds)
     over.set()
     thread.join()
-    ((_seconds, where),) = lines(agent, seen.Look)[-1].blocked
+    ((_seconds, where, _kind),) = lines(agent, seen.Look)[-1].blocked
     assert (where[-1].function, where[-1].line, where[-1].own) == ("app", 3, True)
 
 

@@ -85,6 +85,7 @@ AT = f"`clean_up`, {HERE}:1"
 LIFE, IDLE = look(known=[CALL]), look(known=[ASKS])
 RUNS, OVER = look(known=[CALL._replace(runs=True)]), look(known=[CALL._replace(over=True)])
 BLOCKS = look(known=[CALL], blocked=[Blocked(3, [OWN])])
+JOINS = Blocked(3, [OWN], "blocked-thread")
 GET, MAIL = Request("GET", "/", 3, [OWN]), Request("GET", "/mail", 3, [OWN], background=True)
 MANY = [Request("GET", "/", None, [LIBRARY]), Request("GET", "/a", None, [])]
 STAYS = look(threads=[], main=[LIBRARY], loops=0)
@@ -182,6 +183,7 @@ def test_a_cause(lines: list[Any], sentence: str | None, tmp_path: Path) -> None
     ("lines", "told", "advice"),
     [
         ([*STARTING, sent("startup.failed", error=REFUSED)], None, "advise-service"),
+        ([*STARTING, look(blocked=[JOINS])], None, "advise-join"),
         ([*SERVING, RAISED], None, "advise-crash"),  # of an exception that says no more
         ([*STOPPING, look(requests=[GET])], 1.0, "advise-limit-uvicorn"),
         ([*STOPPING, look(requests=[GET._replace(thread=True)])], 1.0, "advise-thread-limit"),

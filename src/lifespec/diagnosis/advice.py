@@ -119,6 +119,8 @@ ROWS = (
     Advice(["returned-early"], "advise-wait"),
     Advice(["failed-early", "raised-early"], "advise-crash"),
     Advice(["doing-blocked"], "advise-blocked"),
+    Advice(["doing-blocked-thread"], "advise-join"),
+    Advice(["doing-blocked-future"], "advise-result"),
     Advice(["doing-idle"], "advise-silent"),
     Advice(["doing-awaits-due"], "advise-due"),
     Advice(

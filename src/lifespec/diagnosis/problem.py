@@ -82,7 +82,9 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "no-answer": Kinds(tell=["advise-answer", "advise-silent"]),
     "returns-early": Kinds(tell=["advise-wait"]),
     # a wait
-    "blocks-the-loop": Kinds(tell=["doing-blocked", "way-out-blocked"]),
+    "blocks-the-loop": Kinds(
+        tell=["doing-blocked", "doing-blocked-thread", "doing-blocked-future", "way-out-blocked"]
+    ),
     "waits-for-lock": Kinds(tell=["doing-awaits-lock"]),
     "waits-for-event": Kinds(tell=["doing-awaits-event", "doing-awaits-future"]),
     "waits-for-queue": Kinds(tell=["doing-awaits-item", "doing-awaits-room", "doing-awaits-queue"]),

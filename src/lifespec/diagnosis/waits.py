@@ -16,6 +16,7 @@ from . import behind, stacks, whose, work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
+    from collections.abc import Iterable
     from typing import Any
 
 _MOST_TASKS = 200  # tasks that wait for one another
@@ -89,6 +90,34 @@ _PRIMITIVES: dict[str, dict[str, tuple[str, ...]]] = {
         "anyio._backends._asyncio": ("Process.wait",),
     },
 }  # fmt: skip
+
+# calls of Python's library that block a thread, by file and function, and until what happens
+_BLOCKING = {
+    ("threading.py", "join"): "blocked-thread",
+    ("concurrent/futures/_base.py", "result"): "blocked-future",
+}
+
+
+def blocked_by(lines: Iterable[Any]) -> str:
+    """Return how the author's innermost among lines of a thread blocks it, as a kind of waiting.
+
+    That is told by the function of Python's library that it has called.
+    """
+    called = None  # what an author's line has called
+    is_below = False
+    for line in lines:
+        if stacks.is_own(line.file):
+            called, is_below = None, True
+        elif is_below and called is None:
+            called = line
+    if called is None:
+        return "blocked"
+    file = called.file.replace("\\", "/")
+    for (name, function), kind in _BLOCKING.items():
+        is_there = file == f"{stacks.LIBRARY}/{name}".replace("\\", "/")
+        if is_there and called.function.rpartition(".")[2] == function:
+            return kind
+    return "blocked"
 
 
 def of(call: Any) -> Wait:

@@ -206,7 +206,9 @@ class Agent:
             if seconds is not None:
                 if seconds >= LASTS:
                     self.learn(stacks.of_thread(top))
-                blocked.append(seen.Blocked(int(seconds), lines_of(stacks.of_thread(top))))
+                running = stacks.of_thread(top)
+                kind = waits.blocked_by(map(stacks.line, running))
+                blocked.append(seen.Blocked(int(seconds), lines_of(running), kind))
         held, children = self.keepers(frames, loops)
         is_of_author = bool(where) and where[-1].own
         return (

@@ -209,12 +209,12 @@ class WatchedCommand:
         last = self.signals[-1]
         if not process.has_server:
             return
-        lines = blocked(process)
-        if lines and process.look and last.time - process.look.time < BLOCKED_FROM:
+        loop = blocked(process)
+        if loop and process.look and last.time - process.look.time < BLOCKED_FROM:
             key = "Ctrl-\\"
             if any(catches(each.pid, signal.SIGQUIT) for each in self.alive()):
                 key = "kill -9"
-            place = at(lines)
+            place = at(loop.lines)
             what = fact(
                 "way-out-blocked", signal=last.key_or_name, place=place.fact() if place else ""
             )

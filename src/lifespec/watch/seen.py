@@ -84,10 +84,11 @@ class Request(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """An event loop that runs one thing, for so many whole seconds."""
+    """An event loop that runs one thing, for so many whole seconds, and how that blocks it."""
 
     seconds: int
     lines: list[At]
+    kind: str = "blocked"
 
 
 class Thread(NamedTuple):

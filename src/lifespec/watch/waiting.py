@@ -8,7 +8,7 @@ from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.stacks import ErrorData
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
-from lifespec.watch.seen import At, Look, Request
+from lifespec.watch.seen import At, Blocked, Look, Request
 from lifespec.watch.watched import STARTS, Ended, WatchedProcess
 
 MOST_LINES, MOST_REQUESTS = 4, 5  # that are shown
@@ -104,14 +104,14 @@ def handler(process: WatchedProcess, signal: str) -> Fact | None:
     return Place.at(function, file, line).fact()
 
 
-def blocked(process: WatchedProcess) -> Sequence[At]:
-    """Return where the author's code has blocked a loop for a second, if it does."""
+def blocked(process: WatchedProcess) -> Blocked | None:
+    """Return where the author's code has blocked a loop for a second, and how, if it does."""
     if process.look is None:
-        return ()
+        return None
     for loop in process.look.blocked:
         if loop.seconds >= BLOCKED_FROM and _is_own(loop.lines):
-            return loop.lines
-    return ()
+            return loop
+    return None
 
 
 def _is_own(lines: Sequence[At]) -> bool:
@@ -250,9 +250,9 @@ def _silent(process: WatchedProcess, seconds: int) -> Cause:
 def _waits(process: WatchedProcess, look: Look, phase: str, seconds: int) -> Iterator[Cause]:
     """Yield what the lifespan waits for, or what is in its way."""
     call = process.call
-    lines = blocked(process)
-    if lines:
-        doing = Fact("doing-blocked")
+    loop = blocked(process)
+    if loop:
+        doing, lines = Fact(f"doing-{loop.kind}"), loop.lines
     elif call is None or call.runs:
         if look.loops or not look.main or look.still < BLOCKED_FROM:
             return  # it goes on
@@ -269,15 +269,15 @@ def _waits(process: WatchedProcess, look: Look, phase: str, seconds: int) -> Ite
 
 
 def _shutdown(process: WatchedProcess, look: Look, seconds: int) -> Iterator[Cause]:
-    lines = blocked(process)
+    loop = blocked(process)
     if not look.loops and look.threads is not None:
         yield from _staying(process, look)
     elif process.state in ("cleaning", "cut") and process.call:
         yield from _waits(process, look, "shutdown", seconds)
-    elif lines:
-        doing = Fact("doing-blocked").at(at(lines), "doing-at")
+    elif loop:
+        doing = Fact(f"doing-{loop.kind}").at(at(loop.lines), "doing-at")
         lasts = fact("shutdown-lasts", seconds=seconds, doing=doing)
-        yield Cause("blocked", at(lines), lasts, source_lines(lines))
+        yield Cause("blocked", at(loop.lines), lasts, source_lines(loop.lines))
     elif look.requests:
         yield _open_requests(process, look, seconds)
 

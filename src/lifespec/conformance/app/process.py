@@ -48,6 +48,7 @@ from lifespec.diagnosis import (
     opened,
     registered,
     silenced,
+    waits,
 )
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.logged import logging_errors, noting_warnings
@@ -300,8 +301,10 @@ class _Process:
             answer = "hung"
             frames = author.dumped(stack)
             seen.stack = tuple(author.places(frames))
+            seen.activity = waits.blocked_by(frames)
             # a stack without frames is that of a thread that got no time of the processor
-            seen.activity = "starved" if stack and not frames else "blocked"
+            if stack and not frames:
+                seen.activity = "starved"
             if seen.shutdown_sent:
                 seen.awaited = "shutdown"
             elif seen.startup.how:
