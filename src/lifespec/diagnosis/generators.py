@@ -18,6 +18,8 @@ from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
 from lifespec.diagnosis.stacks import is_own, line, short_name
 
+_CONTEXTLIB = contextlib.asynccontextmanager.__code__.co_filename
+
 
 class Beginning(NamedTuple):
     """A generator, the author's line that began it, and the code that has this line."""
@@ -59,7 +61,7 @@ class Begun:
         """
         self.beginnings.pop(id(generator), None)  # of one that has ended, and had this ID
         by: FrameType | None = frame
-        while by and by.f_code.co_filename == contextlib.__file__:  # also of an exit stack
+        while by and by.f_code.co_filename == _CONTEXTLIB:  # also of an exit stack
             by = by.f_back
         if by is None or not is_own(by.f_code.co_filename):
             return
