@@ -21,7 +21,7 @@ HINTS = {"not-served-waits": "unsupported-never-blocks"}  # kinds that another r
 
 def case_names(findings: Iterable[Finding]) -> list[str]:
     """Return the cases of findings, each once, in their order."""
-    return [*dict.fromkeys(finding.case for finding in findings)]
+    return list(dict.fromkeys(finding.case for finding in findings))
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Blocks:
             last = label
             for paragraph in text.split("\n"):
                 for line in wrapped(paragraph, self.width - room):
-                    yield f"{head}{line}".rstrip()
+                    yield f"{head}{line}".rstrip()  # of an empty line the padding would stay
                     head = " " * room
 
     def block(self, grouped: Sequence[Finding]) -> Iterator[str]:
@@ -90,6 +90,7 @@ class Blocks:
 
     def hint(self, finding: Finding) -> str:
         """Return the usual cause of what was observed, else of a breach of the rule."""
+        # most kinds have none of their own, and a rule's names what breaks it most often
         own = f"hint-{finding.kind}"
         if own in sentences():
             return self.say(own)

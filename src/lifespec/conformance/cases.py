@@ -89,7 +89,7 @@ class Action:
     @property
     def event(self) -> Any:
         """The event or value to send, a new one each time."""
-        if self.type:
+        if self.type:  # a dict of its own: an application may change what it has received
             return {"type": self.type, **self.keys}
         return self.value
 
@@ -147,6 +147,7 @@ def named(names: str) -> Case:
     case = known[first]
     for other in others:
         script = []
+        # they differ in keys only: a script of another length is none that could be varied
         for action, varied in zip(case.script, known[other].script, strict=True):
             script.append(replace(action, keys={**action.keys, **varied.keys}))
         case = replace(case, script=tuple(script))
@@ -157,6 +158,7 @@ def expected(case: Case, spec: str) -> Iterator[Expectation]:
     """Yield what a case expects by a specification, which has these rules."""
     if spec not in case.specs:
         return
+    # a case is for several specifications, and not each of them has every rule
     for wanted in case.expect:
         if spec in rules()[wanted.rule].specs:
             yield wanted
@@ -173,6 +175,7 @@ def _case(name: str, row: Mapping[str, Any]) -> Case:
         of_client = row.get("meanwhile", MEANWHILE)
     unspecified = {}
     for rule_id, specs in row.get("unspecified", {}).items():
+        # `true` in the file: no specification has a word about this sequence
         unspecified[rule_id] = tuple(SPECS if specs is True else specs)
     verbs, meanwhile = vocabulary().verbs, vocabulary().meanwhile
     return Case(
@@ -202,6 +205,7 @@ def _expectations(rows: Mapping[str, str | list[str]]) -> Iterator[Expectation]:
             phrases = [phrases]  # noqa: PLW2901  one may stand alone
         for text in phrases:
             phrase, _space, rest = text.partition(' "')
+            # a text is JSON, whose first quote went with the partition
             argument = json.loads(f'"{rest}') if rest else ""
             yield Expectation(rule_id, phrase, argument)
 
@@ -212,6 +216,7 @@ def action(line: str, verbs: Mapping[str, Verb]) -> Action:
     if verb not in verbs:
         raise ValueError(f"{verb!r} is no verb; the verbs are {', '.join(verbs)}")
     form = verbs[verb].form
+    # here, since an argument that is missing would fail in the middle of a check otherwise
     if bool(rest) != bool(form) and form not in ("keys", "text"):
         raise ValueError(f"{line!r}: {verb} is followed by {form or 'nothing'}")
     match form:
@@ -228,6 +233,7 @@ def action(line: str, verbs: Mapping[str, Verb]) -> Action:
 
 
 def _event_action(verb: str, rest: str) -> Action:
+    # a type has a dot; what begins otherwise is a value that is no event at all
     if re.match(r"[a-z]+\.", rest):
         type_, _space, keys = rest.partition(" ")
         return Action(verb, type_, keys=_keys(keys))
@@ -245,12 +251,13 @@ def _keys(text: str) -> Mapping[str, Any]:
         # a value may have spaces in it, so that only the decoder knows where it ends
         keys[key], end = decoder.raw_decode(rest)
         text = rest[end:].lstrip(" ")
-    return MappingProxyType(keys)
+    return MappingProxyType(keys)  # the cases are cached: nobody may change what others read
 
 
 def scope_of(spec: str, keys: Mapping[str, Any]) -> dict[str, Any]:
     """Return the scope of `call`: that of `spec` with these keys; the value false removes one."""
     scope = lifespan_scope(spec)
+    # a specification without an envelope has no versions: what a case says of them is dropped
     versions = scope.get(SPECS[spec].envelope, {})
     for key, value in keys.items():
         part = versions if key in ("version", "spec_version") else scope

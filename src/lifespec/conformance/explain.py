@@ -20,7 +20,8 @@ def rule_lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
     for number, group in enumerate(rule.boxes):
         of_box = heading(rule, group, translate)
         if number == 0:
-            yield from wrapped(" · ".join([*title, of_box]), width)
+            title.append(of_box)
+            yield from wrapped(" · ".join(title), width)
             yield ""
         else:
             yield from wrapped(of_box, width)
@@ -31,7 +32,7 @@ def rule_lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
         yield ""
         yield from wrapped(translate(head), width)
         yield from wrapped(translate(hint), width)
-    if base():
+    if base():  # a copy that was built without the address of its site knows none
         yield ""
         yield from wrapped(f"{site(language)}{rule.address}", width)
 
@@ -41,6 +42,7 @@ def index(problems: Mapping[str, str], language: str, width: int = WIDTH) -> Ite
     translate = translator(language)
     sentences = {}
     for name, rule in rules().items():
+        # a rule that no specification states has no main box: its first one will do
         sentences[name] = rule.sentence(next(iter(rule.boxes)), translate)
     for head, group in ((_("Problems"), problems), (_("Rules"), sentences)):
         yield translate(head)
@@ -88,13 +90,14 @@ def sources(rule: Rule, spec: str, translate: Translate) -> str:
     for source in rule.sources:
         if spec in source.specs:
             sections.setdefault((source.level, source.text), []).append(f"“{source.section}”")
+    # a section may be another document's, which is named then: AMGI takes over much of ASGI
     titles = {"core": translate(_("main specification")), "asgi": names([MAIN], translate)}
     parts = []
     for (level, text), quoted in sections.items():
         part = translate(_(", ")).join(quoted)
         if text:
             part = translate(_("%s, %s")) % (titles[text], part)
-        if level != rule.level(spec):
+        if level != rule.level(spec):  # else the table has it in a column of its own
             part = translate(_("%s: %s")) % (translate(level), part)
         parts.append(part)
     return translate(_("; ")).join(parts)

@@ -18,7 +18,7 @@ FORMAT = 3  # of the JSON; a consumer can rely on each key as long as it is the 
 def as_json(report: Report) -> str:
     """Return the report as a JSON object."""
     counts = report.counts()
-    problems = {name: [*map(_worded, facts)] for name, facts in report.problems.items()}
+    problems = {name: list(map(_worded, facts)) for name, facts in report.problems.items()}
     rules_ = []
     for rule_id, verdict in report.verdicts().items():
         rules_.append({"id": rule_id, "verdict": verdict})
@@ -53,6 +53,7 @@ def version() -> str | None:
     """Return the version of lifespec; None if it is not installed."""
     from importlib.metadata import distributions  # noqa: PLC0415  it imports much
 
+    # it may run from its source, where `importlib.metadata.version` would raise
     installed = next(iter(distributions(name="lifespec")), None)
     return installed.version if installed else None
 
@@ -90,9 +91,10 @@ def as_junit(report: Report) -> str:
     """
     from xml.etree import ElementTree as ET  # noqa: PLC0415  it imports much
 
-    tests = [*_tests(report)]
+    tests = list(_tests(report))
     tags = Counter(test.tag for test in tests)
     root = ET.Element("testsuites")
+    # XML has no word for a control character, and a subject may be any command
     root.set("name", "".join(map(printable, f"{report.subject}, {report.spec}")))
     root.set("tests", str(len(tests)))
     root.set("failures", str(tags["failure"]))
@@ -142,6 +144,7 @@ def _tests(report: Report) -> Iterator[_Test]:
             yield _Test(name, "found", "failure", says)
         else:
             yield _Test(name, "found", "system-out", says)
+    # who reads the file does not see the status: where the check fails, a test has to have failed
     if report.status and not failed:
         why = report.unchecked or report.unjudged
         if why:

@@ -32,7 +32,8 @@ class Verdict(StrEnum):
     @classmethod
     def of(cls, verdicts: Iterable[Self]) -> Self:
         """Return the verdict that counts for a rule, of those in its cases."""
-        return min(verdicts, key=[*cls].index, default=cls.SKIP)
+        in_order: list[Self] = list(cls)
+        return min(verdicts, key=in_order.index, default=cls.SKIP)
 
 
 class Unchecked(Told):
@@ -45,9 +46,9 @@ def unknown(what: str, name: str, known: Iterable[str], lists: str) -> Unchecked
     The command `lists` names all.
     """
     written = name.lower().replace("_", "-")
-    names = [*known]
+    names = list(known)
     near = get_close_matches(written, names, n=3)
-    for other in names:
+    for other in names:  # a part of a name is not near to it for difflib
         if written in other and other not in near:
             near.append(other)
     kind = f"unknown-{what}-near" if near else f"unknown-{what}"
@@ -67,7 +68,7 @@ def known_spec(name: str) -> str:
         return name
     if name in NEWEST:
         return NEWEST[name]
-    raise Unchecked(fact("unknown-spec", name=name, known=(*SPECS, *NEWEST)))
+    raise Unchecked(fact("unknown-spec", name=name, known=tuple(SPECS) + tuple(NEWEST)))
 
 
 class Row(NamedTuple):
@@ -112,8 +113,9 @@ class Finding:
         """
         if self.verdict == Verdict.FAIL:
             return True
-        weaker = self.verdict == Verdict.WARN or self.own
-        return strict and weaker and not self.framework
+        if not strict or self.framework:
+            return False
+        return self.verdict == Verdict.WARN or self.own
 
 
 OnCase = Callable[[str, Sequence[Finding]], object]
@@ -144,8 +146,9 @@ def finding(
     """Return an outcome as a finding, with the verdict of the specification."""
     verdict = _verdict(case, spec, wanted.rule, outcome.how)
     own = False
-    if outcome.how == "broken" and spec in rules()[wanted.rule].unspecified:
-        own = not case.leaves_open(wanted.rule, spec)
+    if outcome.how == "broken":
+        if spec in rules()[wanted.rule].unspecified:
+            own = not case.leaves_open(wanted.rule, spec)
     # a MUST that is broken is its author's, whoever has made it so
     is_excused = own or verdict == Verdict.WARN
     return Finding(
@@ -179,6 +182,7 @@ def _verdict(case: Case, spec: str, rule_id: str, how: How) -> Verdict:
     plain = {"held": Verdict.PASS, "skip": Verdict.SKIP, "missed": Verdict.WARN}
     if how in plain:
         return plain[how]
+    # the case is asked after the outcome: what is kept passes, though it need not have been
     if how == "unspecified" or case.leaves_open(rule_id, spec):
         return Verdict.INFO
     level = rules()[rule_id].level(spec)

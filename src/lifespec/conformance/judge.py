@@ -54,5 +54,6 @@ class Judge:
 
     def phrase(self, name: str) -> Assessment:
         """Return what the method of a phrase says."""
+        # a test holds the phrases of the cases to the methods, so that none is missing here
         method: Callable[[], Assessment] = getattr(self, name.replace(" ", "_"))
         return method()

@@ -82,9 +82,12 @@ class Log(list[LogLine]):
         for line in self:
             if line.kind not in kinds:  # first, since a log may be long and has few of a kind
                 continue
-            if type_ in (None, line.type) and side in (None, line.side):
-                if caller in (None, line.caller):
-                    lines.append(line)
+            if type_ not in (None, line.type):
+                continue
+            if side not in (None, line.side):
+                continue
+            if caller in (None, line.caller):
+                lines.append(line)
         return lines
 
 
@@ -101,6 +104,7 @@ def entries(lines: Iterable[LogLine], begin: float) -> tuple[Entry, ...]:
         if line.kind not in DRAWN:
             continue
         entry = line.entry(begin)
+        # a lifespan that is called twice is drawn twice: that is what such a diagram is to show
         is_request = line.kind == "called" and line.type in REQUESTS
         if is_request and (entry.kind, entry.type) == last:
             count += 1

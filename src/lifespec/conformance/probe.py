@@ -51,12 +51,14 @@ def location() -> dict[str, int]:
 def note(kind: str, call: int, **facts: object) -> None:
     """Add a line to the log, whole or not at all."""
     line = {"time": time.monotonic(), **location(), "call": call, "kind": kind, **facts}
+    # workers write into the same file: one write at its end is never mixed with another one
     with LOG.open("ab", buffering=0) as file:
         file.write(json.dumps({"side": "application", **line}).encode() + b"\n")
 
 
 def trio() -> Any:
     """Return trio if its loop runs this, else None."""
+    # without an import: a server on asyncio shall not have trio because of its application
     module: Any = sys.modules.get("trio")
     if module is None:
         return None
@@ -80,6 +82,7 @@ def loop() -> int:
 
 def shape(value: Any, depth: int = 6) -> Any:
     """Return a value as JSON; a value of another type is an object with the key "!"."""
+    # by the exact type: whether a server passes a dict, or a class of its own, is what rules ask
     if type(value) in PLAIN_TYPES:
         return value
     # a value may hold itself, and JSON has no end for that
@@ -221,7 +224,7 @@ class Call:
         """Start a task, and let it run until it waits."""
 
         async def play() -> None:
-            with suppress(Exception):
+            with suppress(Exception):  # `send` has noted it; asyncio would log it as lost
                 await child()
             self.probe.note("child ended", self.number)
 
@@ -284,6 +287,7 @@ class Probe:
         try:
             value = await self.respond(number, scope, receive, send)
         except BaseException as error:
+            # asyncio's and trio's cancellations are both derived from BaseException
             how = "raised" if isinstance(error, Exception) else "cancelled"
             self.note(how, number, error, type=kind)
             raise
@@ -301,6 +305,7 @@ class Probe:
     async def answer(self, number: int, scope: Any, receive: Receive, send: Send) -> Any:
         """Answer a request with what it sees; its path can change the state or hold the request."""
         name, *words = scope["path"].strip("/").split("/")
+        # noted first, since what the path asks for changes it
         before, state = state_of(scope), scope.get("state", {})
         if name == "set":
             state[words[0]] = words[1]
@@ -315,6 +320,7 @@ class Probe:
             finally:
                 if name == "linger":
                     await sleep(LINGER)
+        # by these it is seen that a request has the state itself, and no copy
         offered = [id(of_lifespan) for of_lifespan in self.states if of_lifespan is not None]
         body = json.dumps({"probe": HERE.name, **location(), **before, "offered": offered})
         if scope["type"] == "websocket":

@@ -97,7 +97,9 @@ def marked(variable: str, value: object) -> set[int]:
     wanted = f"{variable}={value}\0".encode()
     pids = set()
     for name in os.listdir(PROC):  # noqa: PTH208
-        if name.isdigit() and wanted in environment(name):
+        if not name.isdigit():  # /proc has more than processes
+            continue
+        if wanted in environment(name):
             pids.add(int(name))
     return pids
 
@@ -121,6 +123,7 @@ def kill(pids: Iterable[int]) -> bool:
 
 def kill_session(pid: int) -> None:
     """End the processes of a session, by its first one."""
+    # macOS refuses where the whole group is zombies
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 

@@ -72,6 +72,7 @@ class Rule:
 
     def level(self, spec: str) -> str:
         """Return the strongest level that the rule has in a specification, or ""."""
+        # a specification may state a rule twice, in one section as an advice only
         levels = {source.level for source in self.sources if spec in source.specs}
         for level in LEVELS:
             if level in levels:
@@ -96,13 +97,14 @@ class Rule:
         """Each level once: that of the main specification first, then the strongest."""
         levels = {self.level(spec) for spec in self.specs}
         first = self.level(MAIN)
-        in_order = [first, *(level for level in LEVELS if level != first)]
+        in_order = [first]
+        in_order += [level for level in LEVELS if level != first]
         return tuple(level for level in in_order if level and level in levels)
 
     @property
     def specs(self) -> tuple[str, ...]:
         """The specifications that state the rule or for which lifespec has a behaviour."""
-        named = {*self.unspecified}
+        named = set(self.unspecified)
         for source in self.sources:
             named.update(source.specs)
         return tuple(spec for spec in SPECS if spec in named)
@@ -147,6 +149,7 @@ def read_rules(text: str) -> Mapping[str, Rule]:
     lines = text.split("\n")
     read_rules = {}
     for rule_id, row in tomllib.loads(text).items():
+        # tomllib gives no positions, and a link to the file needs the line of a rule
         line = lines.index(f"[{rule_id}]") + 1
         read_rules[rule_id] = _rule(rule_id, row, line)
     return read_rules
@@ -167,6 +170,7 @@ def _rule(rule_id: str, row: Mapping[str, Any], line: int) -> Rule:
     if "ours" in row:
         unspecified = specs_of(row["ours"]["specs"])
         boxes[unspecified] = row["ours"]["says"]
+    # the other keys are fields by the same name, so that a misspelt one fails here
     others = {key.replace("-", "_"): row[key] for key in row if key not in TOLD_APART}
     return Rule(
         rule_id,
@@ -182,10 +186,11 @@ def specs_of(value: str) -> tuple[str, ...]:
     """Return the specifications that a value names: keys, families, "all", or "all but" some."""
     but = value.startswith("all but ")
     named = value.removeprefix("all but ").split(", ")
+    # in the order of SPECS, however the file names them: equal groups are equal keys of `boxes`
     specs = []
     for spec in SPECS:
         family = spec.partition(" ")[0]
-        is_named = "all" in named or spec in named or family in named
+        is_named = any(name in named for name in ("all", spec, family))
         if is_named != but:
             specs.append(spec)
     return tuple(specs)

@@ -45,6 +45,7 @@ class Answers:
     def acts(self, *, receives: bool = False) -> None:
         """Note the innermost application that acts, which may be a framework's."""
         self.look_no_more()
+        # from the caller of `receive` or `send` on: what is further in is of the suite
         frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
         while frame and not module_of(frame):
             frame = frame.f_back
@@ -69,6 +70,7 @@ class Answers:
         seen.error = described(error)
         if isinstance(error, NoApplication):
             seen.blocker = fact("no-application", value=str(error))
+        # the one that began it: a framework may have raised another one from it
         first = next(chain(error))
         frames = [frame for frame, _ in traceback.walk_tb(trace_of(first))]
         actors = [frame for frame in frames if module_of(frame)]
@@ -178,7 +180,7 @@ def _variables(before: Context) -> list[Fact]:
         return []
     own = [module for module, _file in own_modules()]
     names = _variables_of(own)
-    of_author = {*map(id, own)}
+    of_author = set(map(id, own))
     # another kind of module may run code
     others = [each for each in sys.modules.values() if type(each) is ModuleType]
     for variable in _variables_of(each for each in others if id(each) not in of_author):

@@ -70,7 +70,7 @@ class CommandHost(Host):
 
     def __init__(self, job: Job, words: Sequence[str]) -> None:
         self.job = job
-        self.words = [*words]
+        self.words = list(words)
         self.name = shlex.join(words)
         self.hello: dict[str, Any] = {}  # what it has told
         self.threads: tuple[str, ...] = ()
@@ -109,6 +109,7 @@ class CommandHost(Host):
         """Write what begins in each Python of the command."""
         put(self.folder / "lifespec_held", HOLD_TRAVELS)
         begin = BEGIN.format(folder=str(self.folder), home=HOME, host=HOST)
+        # each Python imports this module before any code of the command, in its children, too
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
     def _start(self) -> "subprocess.Popen[bytes]":
@@ -151,6 +152,7 @@ class CommandHost(Host):
 
     def _stop_showing(self) -> None:
         """Show what was printed until now, and nothing after it."""
+        # what was printed before the process came to serving may still be in the pipe
         until(lambda: not select.select([self.output], [], [], 0)[0], 1.0)
         self.is_shown = False
 
@@ -165,6 +167,7 @@ class CommandHost(Host):
         deadline = time.monotonic() + self.job.limit
         caller = self._accept()
         while caller is None:
+            # a command may start a daemon and end, and the daemon serve
             if self.process.poll() is not None and not self._is_there():
                 return self._ended()
             if time.monotonic() > deadline:
@@ -213,6 +216,7 @@ class CommandHost(Host):
         """Let the process be the host; return why it cannot."""
         self._stop_supervisors()
         caller.sendall(b"1")
+        # a copy, since a Connection closes its descriptor, and the socket closes its own
         self.connection = Connection(os.dup(caller.fileno()))
         self.cleanup.callback(self.connection.close)
         try:
@@ -227,6 +231,7 @@ class CommandHost(Host):
 
     def _stop_supervisors(self) -> None:
         """Stop the processes that would end or replace one that does not serve."""
+        # not killed: a worker of gunicorn ends itself once it has another parent
         others = {self.process.pid, self.hello["parent"]}
         for pid in others - {self.hello["pid"], os.getpid()}:
             with contextlib.suppress(ProcessLookupError, PermissionError):

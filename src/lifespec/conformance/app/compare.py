@@ -33,7 +33,9 @@ class OfMiddleware(Judge):
         numbers = {line.call for line in self.requests}
         self.inner = Log()  # what the application inside saw of the lifespan
         for line in seen.log:
-            if line.side == "application" and line.call not in numbers:
+            if line.side != "application":
+                continue
+            if line.call not in numbers:
                 self.inner.append(line)
         self.calls = self.inner.of("called")
 
@@ -54,6 +56,7 @@ class OfMiddleware(Judge):
 
     def outcome(self, wanted: Expectation) -> Assessment:
         """Return what became of an expectation, unless another rule explains it."""
+        # whether an unknown scope is refused can be told without the application: see `raises`
         if not self.calls and wanted.phrase != "raises":
             if wanted.rule == "startup-sent":
                 return breaks("scope-not-passed", instead=self.instead())
@@ -80,8 +83,10 @@ class OfMiddleware(Judge):
         of_versions = self.wanted.rule == "scope-versions"
         wanted = {}
         for key, value in self.scope.event[0].items():
+            if key == "state":  # see `same_state`
+                continue
             is_version = key in ENVELOPES
-            if key != "state" and is_version == of_versions:
+            if is_version == of_versions:
                 wanted[key] = value
         lost = _lost(wanted, self.calls[-1].event)
         if not lost:
@@ -96,6 +101,7 @@ class OfMiddleware(Judge):
             return holds("same-state")
         if not state:
             return breaks("app-has-no-state")
+        # another object will do if what the application writes there reaches the server's
         for line in self.inner.of("writes"):
             if not _has_values_of(self.over_line, line):
                 return breaks("state-lost")
@@ -154,6 +160,7 @@ class OfMiddleware(Judge):
             skip("script-unfinished")
         if not sent or received[: len(sent)] != sent:  # what follows: see `answered_once`
             return breaks("answers-differ", sent=_or_nothing(sent), received=_or_nothing(received))
+        # a text may be changed, which is told below, but not taken away
         if answers[0].get("message") and not arrived[0].get("message"):
             return breaks("message-lost", event=sent[0])
         lost = _lost(answers[0], arrived[0])
@@ -171,7 +178,7 @@ class OfMiddleware(Judge):
         self.need_whole_script()
         held = self.seen.ended == "returned"
         did = Fact("app-returned")
-        ends = {*self.at("raised").ids.values()}
+        ends = set(self.at("raised").ids.values())
         for line in self.inner.of("raised"):
             did = fact("app-raised", error=line.why)
             # a group that has it will do: anyio's task groups wrap what they pass on
@@ -190,9 +197,9 @@ class OfMiddleware(Judge):
         if self.over_line.event is None:
             skip("script-unfinished")
         now, live = self.over_line.event
-        before = {**self.scope.event[0]}
+        before = dict(self.scope.event[0])
         if "state" in before:
-            before["state"] = live
+            before["state"] = live  # what an application writes there is its right
         changed = []
         for key in {**before, **now}:
             if key not in now or now[key] != before.get(key):
@@ -221,7 +228,7 @@ def _type_of(event: Any) -> str:
 
 
 def _types(events: Sequence[Any]) -> list[str]:
-    return [*map(_type_of, events)]
+    return list(map(_type_of, events))
 
 
 def _or_nothing(types: Sequence[str]) -> tuple[str, ...] | Fact:

@@ -12,7 +12,9 @@ THREADS_END_LIMIT = 1.0  # seconds that a thread has to end that was told to
 
 def open_files() -> set[str]:
     """Return the numbers of the files that are open in this process; none without /dev/fd."""
-    return {*os.listdir("/dev/fd")} if Path("/dev/fd").is_dir() else set()  # noqa: PTH208
+    if not Path("/dev/fd").is_dir():  # pragma: no cover  a machine has it or has it not
+        return set()
+    return set(os.listdir("/dev/fd"))  # noqa: PTH208
 
 
 def cannot_fork(before: set[str]) -> bool:
@@ -30,4 +32,6 @@ def cannot_fork(before: set[str]) -> bool:
 def _count_threads() -> int:
     """Count the threads that the system knows of this process; 0 without /proc."""
     tasks = Path("/proc/self/task")
-    return len([*tasks.iterdir()]) if tasks.is_dir() else 0
+    if not tasks.is_dir():  # pragma: no cover  the same
+        return 0
+    return len(list(tasks.iterdir()))

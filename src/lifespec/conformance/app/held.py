@@ -65,10 +65,11 @@ def _name_of(app: Any) -> str:
 
     A script is named by another module if one has it, too: `__main__` cannot be imported.
     """
-    modules = [*sys.modules.copy().items()]
+    modules = list(sys.modules.copy().items())
     modules.sort(key=lambda item: item[0].startswith("__"))
     for name, module in modules:
-        for attribute, value in [*getattr(module, "__dict__", {}).items()]:
+        # copies, since another thread may import, or set a global, meanwhile
+        for attribute, value in list(getattr(module, "__dict__", {}).items()):
             if value is app:
                 return f"{name}:{attribute}"
     return ""

@@ -48,10 +48,11 @@ class OfApplication(Judge):
         """Judge by the messages that broke the rule, and by the keys of the state at the end."""
         seen, rule = self.seen, self.wanted.rule
         broken = [message for message in seen.broken if message.rule == rule]
-        for message in broken:
+        for message in broken:  # one that is forbidden counts before any that is open
             if not message.open:
                 return Assessment("broken", message.observed)
         if broken:
+            # what no specification forbids breaks no MUST; a SHOULD may still be missed by it
             is_must = "must" in rules()[rule].level(self.spec)
             return Assessment("unspecified" if is_must else "broken", broken[0].observed)
         if rule == "state-keys-text":
@@ -81,6 +82,7 @@ class OfApplication(Judge):
         answer = seen.startup if phase == "startup" else seen.shutdown
         if phase == "shutdown" and seen.startup.how != "complete":
             skip("does-not-start")
+        # an answer that did not come because an event was refused: another rule names the event
         if seen.refused and answer.how in ENDED and answer.when != "serving":
             if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
                 return breaks("shutdown-answered-with", event=seen.sent[-1])

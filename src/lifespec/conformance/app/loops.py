@@ -42,7 +42,7 @@ class Asyncio:
         for task in tasks:
             task.cancel()
         with suppress(BaseException):  # a task may exit the loop, and of no task `wait` is refused
-            self.loop.run_until_complete(asyncio.wait({*tasks}, timeout=SWEEP))
+            self.loop.run_until_complete(asyncio.wait(tasks, timeout=SWEEP))
         with suppress(Exception):
             self.loop.close()
 
@@ -83,7 +83,7 @@ class Trio:
 
     def start(self, main: Main) -> Callable[[], object]:
         """Start a task, and return what cancels it."""
-        scope = self.trio.CancelScope()
+        scope = self.trio.CancelScope()  # trio cancels scopes, and no tasks
 
         async def scoped() -> None:
             with scope:
@@ -115,5 +115,6 @@ def needs_trio(error: Error) -> bool:
     misses = error.of("builtins.ModuleNotFoundError")
     if any(each.text == "No module named 'trio'" for each in misses):
         return True
+    # which its functions show by what they raise: they ask for a runner that is not there
     is_outside = error.of("builtins.AttributeError", "builtins.RuntimeError")[:1]
     return bool(is_outside) and "/trio/_core/" in error.file.replace("\\", "/")

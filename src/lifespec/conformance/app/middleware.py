@@ -56,6 +56,7 @@ class Probe(probe.Probe):
 
     def failure(self, text: str) -> Exception:
         """Return the exception of the script, the same one in each call."""
+        # `compare` asks whether this very one has come through
         self.error = self.error or ProbeError(text)
         return self.error
 

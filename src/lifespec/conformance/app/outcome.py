@@ -15,6 +15,7 @@ WHOLE = ("raised-on-scope", "returned-on-scope", "returned-early")
 
 def answers(seen: Observation) -> tuple[Answer, Answer]:
     """Return how an application answers startup, and how it answers shutdown."""
+    # what followed from a refusal, a raise or a failure, is no answer of its own
     caught = any(error.of(REFUSED) for error in seen.errors)
     if seen.refused and (caught or seen.startup.how in ENDED):
         if seen.startup.how in (*ENDED, "failed"):
@@ -36,6 +37,7 @@ def stops(seen: Observation) -> bool:
 
 def stays(seen: Observation) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
+    # tasks end with their loop, and daemons with the process: these two keep it
     return seen.process_stays and bool(seen.facts_of("thread-", "process-"))
 
 
@@ -113,6 +115,7 @@ def _failure(seen: Observation) -> Fact:
         error = seen.error
     if error is None:
         return fact("text", text=line) if line else Fact("no-message")
+    # frameworks send the text of the exception, or its whole traceback: one of both is enough
     texts = "\n".join(cause.text for cause in error.chain)
     says_it = line in texts or error.text in seen.message or error.type in line
     if not line or says_it:

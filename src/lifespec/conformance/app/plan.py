@@ -42,7 +42,9 @@ class Plan(NamedTuple):
     def all_lives(self) -> list[str]:
         """Return what is played if all goes well, in its order."""
         others = [name for name in self.cases if name != self.first]
-        return [self.first, *self.lives(others)]
+        lives = [self.first]
+        lives += self.lives(others)
+        return lives
 
     def starts(self) -> int:
         """Return how often the application is called with a lifespan scope."""
@@ -56,7 +58,8 @@ class Plan(NamedTuple):
     def fact(self) -> Fact:
         """Return what will be run, as a sentence."""
         starts = self.starts()
-        count = len({self.first, *self.cases})
+        # the first is played even if it is not among those that are wanted
+        count = len(set(self.cases) | {self.first})
         if starts == 1:
             return Fact("plan-once")
         if self.limit == 1:
@@ -73,7 +76,7 @@ class Plan(NamedTuple):
             return self.limit, fact("pace-asked", count=self.limit)
         count = MOST_AT_ONCE if seen.cost < MOSTLY_WAITED else PROCESSORS
         free = free_memory()
-        if seen.memory and free:
+        if seen.memory and free:  # both are 0 where /proc does not say
             count = min(count, max(PROCESSORS, seen.total // 2 // seen.memory))
             count = max(1, min(count, free // 2 // seen.memory))
         pace = fact(

@@ -170,7 +170,7 @@ class Host:
         self.find()
         self.connection.send((names, at_once))
         began = time.monotonic()
-        waiting = [*names]
+        waiting = list(names)
         while waiting:
             if self.connection.poll(TELL_EVERY):
                 result = self._received()
@@ -186,7 +186,9 @@ def be_host(number: int) -> None:
     os.set_inheritable(number, False)  # noqa: FBT003
     job, path, stack, output = connection.recv()
     redirect(output)
-    sys.path[:] = ["", *path]
+    # "" is the current folder, in which a name such as `shop.main` is looked for first
+    sys.path[:] = [""]
+    sys.path += path
     why = None
     before = open_files()
     cases.load()  # the processes that are forked have them
@@ -229,7 +231,7 @@ def play_all(
                 pipes.append(parent)
             if parent in wait(pipes, LOOK_AT_PIPES):  # it sends nothing meanwhile: it has gone
                 raise EOFError
-            for process in [*running]:
+            for process in list(running):  # a copy: what is over leaves the list
                 if process.is_over():
                     running.remove(process)
                     yield process.played()
@@ -292,6 +294,7 @@ class _Process:
         """Note how a process ended that had not come to the end of its script."""
         seen = self.seen
         stack = self.stack.read()
+        # where faulthandler has ended the process, there is a code, too, and it says nothing
         if code is not None and not stack:
             answer = "exited"
             if not seen.exited:  # else its line is known
@@ -319,7 +322,7 @@ class _Process:
     def end(self) -> None:
         """End the process and what it has started."""
         kill_session(self.process.pid)
-        self.process.kill()
+        self.process.kill()  # too, since it may not have come to its own session
         self.process.join()
         self.pipe.close()
         self.stack.close()
@@ -353,6 +356,7 @@ def _dumping_stacks(stack: str) -> Iterator[Callable[[float], None]]:
 
 def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> None:
     """Play a case, and send what was seen whenever there is more."""
+    # a session of its own, by which all that the application starts is ended with it
     with contextlib.suppress(PermissionError):
         os.setsid()
     redirect(output)  # the report is not to be mixed with it
@@ -392,10 +396,11 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
 
 def observe(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
-    before, looks = {*threading.enumerate()}, case.name in cases.COURSE
+    before = set(threading.enumerate())
+    looks = case.name in cases.COURSE  # the first lines of a report tell of these two only
     with leftovers.noting_starts(), given.noting_calls():  # where this process imports it
         subject = job.find()
-    imported = {*threading.enumerate()}
+    imported = set(threading.enumerate())
     found, routers = registered.find(subject) if looks else ([], [])
     ran, late = entered.Ran(found), list[registered.Registered]()
     watch.arm(job.limit)  # without the import
@@ -421,11 +426,13 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
         else:
             call = _call(subject, job, case, watch)
         open_things = []
-        if looks and call.seen.shutdown.how == "complete":
+        if looks and call.seen.shutdown.how == "complete":  # else its clean-up had no chance
             open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
+        # before the loggers are given back: what it finds is of this case
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.facts += silenced.facts(disabled)
+    # without those of an earlier call: the one on asyncio before trio, or the first of two starts
     seen.logged = [error for error in logged if error.time >= seen.log[0].time]
     late_codes = {given_late.code for given_late in late}
     for given_before in found:
@@ -455,19 +462,19 @@ def _of_author(subject: object) -> Iterator[object]:
     """Yield the application, and what the author's modules have."""
     yield subject
     for module, _file in author.own_modules():
-        yield from [*vars(module).values()]
+        yield from list(vars(module).values())  # a copy: another thread may import meanwhile
 
 
 def _call(subject: Any, job: Job, case: Case, watch: Watch) -> PlayedCall:
     """Play a case on asyncio, and anew on trio if the subject needs that."""
     play_case: Any = play
-    if job.role == "middleware":
+    if job.role == "middleware":  # most checks are of applications, and need not import this
         from lifespec.conformance.app import middleware  # noqa: PLC0415
 
         play_case = middleware.play_middleware
     call: PlayedCall = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
     if any(map(needs_trio, call.seen.errors)):
-        call.loop.sweep()
+        call.loop.sweep()  # what was started on asyncio would be a leftover of the call on trio
         if find_spec("trio"):
             on_trio: PlayedCall = play_case(subject, case, job.spec, job.limit, Trio, watch)
             return on_trio

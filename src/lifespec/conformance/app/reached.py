@@ -14,7 +14,9 @@ from lifespec.diagnosis.stacks import application, is_ours, is_own
 
 def module_of(frame: FrameType) -> str:
     """Return the module of a frame that is an application's, or ""."""
-    if is_ours(frame.f_code.co_filename) or not application(frame):
+    if is_ours(frame.f_code.co_filename):
+        return ""
+    if not application(frame):
         return ""
     return _module(frame)
 
@@ -46,9 +48,10 @@ class Reached:
     # coverage cannot trace the lines of a profile function, nor what it calls
     def profile(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note a call, and tell the profile function that there was before."""
-        if event == "call" and self.counts.get(frame.f_code, True):
-            with guard.keeping():
-                self.note(frame)
+        if event == "call":
+            if self.counts.get(frame.f_code, True):
+                with guard.keeping():  # what a profile function raises ends the call that it sees
+                    self.note(frame)
         if self.before is not None:
             self.before(frame, event, value)
 
@@ -62,11 +65,14 @@ class Reached:
         module = module_of(frame)
         is_authors = is_own(code.co_filename)
         self.counts[code] = bool(module)  # of others the first call is enough: they may be many
-        if not module and not is_authors:
-            return
+        if not module:
+            if not is_authors:
+                return
         outer = _applications(frame.f_back)
-        if not module and (not outer or is_own(outer[0].f_code.co_filename)):
-            return
+        if not module:
+            # between two functions of the author it may be anything, such as a helper of the first
+            if not outer or is_own(outer[0].f_code.co_filename):
+                return
         depth = len(outer) + 1
         if depth >= self.depth:
             self.depth = depth

@@ -72,12 +72,13 @@ class PlayedRequest:
         """Return the request, and then that the client has gone."""
         if self.events:
             return self.events.pop()
+        # frameworks listen for this while they answer, and would cut the answer off at once
         await self.sleep(CLIENT_GONE_AFTER)
         return {"type": f"{self.scope['type']}.disconnect"}
 
     async def send(self, event: Any) -> None:
         """Take the beginning of an answer."""
-        if event["type"] != "http.response.body":
+        if event["type"] != "http.response.body":  # the status says enough; a body may be endless
             status = str(event.get("status", ""))
             if status:
                 self.reply = fact("replied-status", status=status)

@@ -23,6 +23,7 @@ def paths(app: object) -> tuple[str, ...]:
 def _endpoints(router: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     """Yield where the paths of routes lead, and those of routers that FastAPI includes."""
     routes = getattr(router, "routes", ())
+    # another kind of object may run its author's code, or have no end
     for route in routes if isinstance(routes, list) else ():
         included = getattr(route, "original_router", None)
         path = getattr(route, "path", None)

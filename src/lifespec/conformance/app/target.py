@@ -65,6 +65,7 @@ class Job(NamedTuple):
             raise NotFound(fact("not-callable", target=self.name, value=short_repr(subject)))
         if self.role == "application":
             _check_signature(subject)
+        # what takes one argument as well is middleware, and the other two are its options
         elif _takes(subject, {}, None, None) and not _takes(subject, None):
             raise NotFound(fact("is-application", target=self.name))
         return subject  # type: ignore[no-any-return]
@@ -77,24 +78,25 @@ def _resolved(target: str, *, factory: bool) -> Any:
     if path.endswith("()"):
         raise NotFound(fact("called-in-name", target=target, wanted=target[:-2]))
     is_module = _is_dotted(module)
-    if not module or not _is_dotted(path):
+    if not module or not _is_dotted(path):  # such as "shop.main" and "shop/main.py"
         wanted = "shop.main:app" if path else _with_attribute(module)
         raise NotFound(fact("no-attribute-named", target=target, wanted=wanted))
     if module.endswith(".py") or not is_module:
         wanted = f"{_as_module(module)}:{path}"
         raise NotFound(fact("no-module-name", module=module, wanted=wanted))
-    own_package(module)
+    own_package(module)  # before the import, in which calls are noted as the author's or not
     found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", target)
     for name in path.split("."):
         owner = found
         found = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
         if found is _MISSING:
             raise NotFound(_no_attribute(name, owner))
-    if factory and callable(found):
-        if _takes(found, {}, None, None) and not _takes(found):
-            raise NotFound(fact("made-already", target=target))
-        return _attempt(found, f"{target}()")
-    return found
+    if not factory or not callable(found):
+        return found
+    # what takes no arguments as well may be either, and `--factory` says which
+    if _takes(found, {}, None, None) and not _takes(found):
+        raise NotFound(fact("made-already", target=target))
+    return _attempt(found, f"{target}()")
 
 
 def _with_attribute(name: str) -> str:
@@ -104,7 +106,7 @@ def _with_attribute(name: str) -> str:
     if not _is_dotted(name):
         return "shop.main:app"
     module, _, attribute = name.rpartition(".")
-    path = Path(*name.split("."))
+    path = Path(name.replace(".", "/"))
     if not module or path.is_dir() or path.with_suffix(".py").exists():
         return f"{name}:app"
     return f"{module}:{attribute}"
@@ -124,8 +126,9 @@ def _no_attribute(name: str, owner: Any) -> Fact:
     """Return that an object has no attribute of this name, and what may be meant."""
     owner_name = getattr(owner, "__name__", None) or short_repr(owner)
     is_module = isinstance(owner, ModuleType)
-    if is_module and getattr(owner, "__file__", None) is None:  # a namespace package
-        return _in_folder(name, owner)
+    if is_module:
+        if getattr(owner, "__file__", None) is None:  # a namespace package
+            return _in_folder(name, owner)
     near = difflib.get_close_matches(name, dir(owner), n=3)
     if near:
         return fact("no-attribute-near", name=name, owner=owner_name, near=tuple(near))
@@ -153,6 +156,7 @@ def _may_be_meant(name: str, value: Any, module: str) -> bool:
         return False
     if value.__module__ == module:
         return True
+    # a function that was imported may be the author's, of another module
     written_in = getattr(sys.modules.get(value.__module__), "__file__", None)
     return written_in is not None and stacks.is_own(written_in)
 
@@ -161,7 +165,7 @@ def _takes(function: Callable[..., Any], *arguments: Any) -> bool:
     """Tell whether something can be called with these arguments, as far as it says so."""
     try:
         inspect.signature(function).bind(*arguments)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError):  # ValueError: what is written in C may have no signature
         return False
     return True
 
@@ -174,6 +178,7 @@ def _in_folder(name: str, package: ModuleType) -> Fact:
     if not modules:
         return fact("is-folder-bare", owner=owner)
     module = modules[0]
+    # a folder may be full of modules: one of these most often has the application
     for usual in ("app", "main", owner.rpartition(".")[2]):  # the last one that is there
         if usual in modules:
             module = usual
@@ -187,8 +192,9 @@ def _attempt(get: Callable[[], Any], what: str, target: str = "") -> Any:
     try:
         return get()
     except BaseException as error:  # a module may end itself with SystemExit
-        if isinstance(error, ModuleNotFoundError) and error.name:
-            _raise_for_missing(error.name, module, target)
+        if isinstance(error, ModuleNotFoundError):
+            if error.name:  # code that raises it by hand need not name a module
+                _raise_for_missing(error.name, module, target)
         raised = described(error)
         if needs_trio(raised):
             raise NotFound(Fact("needs-trio-installed")) from None

@@ -54,6 +54,7 @@ class _Socket(socket.socket):
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
         """Receive bytes before the deadline; raise TimeoutError after it."""
+        # the files of http.client read by this method, and by no other
         while not self.cancelled.is_set():
             left = self.deadline - time.monotonic()
             if left <= 0:
@@ -77,6 +78,7 @@ class Client:
 
     def _connect(self, limit: float) -> _Socket:
         plain = socket.create_connection(("127.0.0.1", self.port), min(limit, CONNECTING))
+        # `create_connection` makes a plain socket; its descriptor goes on as one with a deadline
         connection = _Socket(fileno=plain.detach())
         connection.deadline = time.monotonic() + limit
         connection.cancelled = self.cancelled
@@ -84,7 +86,7 @@ class Client:
 
     def _body(self, content: bytes) -> Mapping[str, Any] | None:
         body = json.loads(content)
-        if not isinstance(body, dict) or "probe" not in body:
+        if not isinstance(body, dict) or "probe" not in body:  # another program has the port
             return None
         if body["probe"] != self.name:
             self.strangers.add(str(body["probe"]))
@@ -114,7 +116,7 @@ class Client:
             self.kept_alive.request("GET", path)
             cast("_Socket", self.kept_alive.sock).deadline = sent + limit
             return Reply(path, sent, self._body(self.kept_alive.getresponse().read()))
-        except NotConnected:
+        except NotConnected:  # the server has closed it, as it may
             raise Unusable("connection-closed") from None
         except FAILURES as error:
             self.close()
@@ -137,6 +139,7 @@ class Client:
                     raise Unusable("websocket-refused", status=status)
                 while stream.readline().strip():
                     pass
+                # the probe's answer is one text frame, and what a server sends has no mask
                 _, length = stream.read(2)
                 if length in EXTENDED:
                     length = int.from_bytes(stream.read(EXTENDED[length]))
@@ -151,6 +154,6 @@ class Client:
         with contextlib.suppress(OSError), self._connect(limit) as connection:
             came = "unanswered"
             connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-            if connection.recv_into(bytearray(1)):
+            if connection.recv_into(bytearray(1)):  # whatever it says, somebody serves
                 came = "answered"
         return came

@@ -166,7 +166,7 @@ class OfServer(Scopes):
         return in_output(self.line_with(wanted))
 
     def hides(self) -> Assessment:
-        outcome = self.process_ends()
+        outcome = self.process_ends()  # before it has ended, the output may not be all of it
         line = self.line_with(self.wanted.argument)
         if line:
             return breaks("output", line=short(line))
@@ -176,6 +176,7 @@ class OfServer(Scopes):
         self.need_whole_script()
         if any(line.error == "KeyError" for line in self.lines("refused")):
             return breaks("key-error")
+        # a server may catch it in its own task, where the application does not see it
         for text in without_tracebacks(self.seen.output):
             if KEY_ERROR.fullmatch(text):
                 return breaks("key-error")
@@ -214,12 +215,14 @@ class OfServer(Scopes):
 
     def shutdown_once(self) -> Assessment:
         occupied = self.case.meanwhile[0].verb == "occupy"
+        # a server may look for its port first, and call nothing if another program has it
         if occupied and not self.lines("called", "lifespan"):
             skip("port-in-use")
         self.first("sent", "lifespan.startup.complete")
-        if not occupied:
+        if not occupied:  # else it ends by itself, and has to clean up all the same
             self.was_stopped()
         for call in self.calls:
+            # who has not started has nothing to clean up
             if not self.lines("sent", "lifespan.startup.complete", call=call):
                 continue
             for cancelled in self.lines("cancelled", call=call):

@@ -85,6 +85,7 @@ class Observed(Judge):
         """
         outcome = super().outcome(wanted)
         if outcome.how == "held":
+            # what is broken stays so, however the sequence might have gone on
             unfinished = self.behind(len(self.verbs) - 1)
             if unfinished:
                 return Assessment("skip", unfinished)
@@ -209,6 +210,7 @@ class Observed(Judge):
 
     def cut_after(self, call: LogLine, since: float, stopped: float = NEVER) -> float:
         """Return after how many seconds the server ended a phase by itself; NEVER if it did not."""
+        # a call may be cancelled while its process goes on, or its process end without a word
         ends = [line.time for line in self.lines("cancelled", "lifespan", call=call)]
         if self.seen.ended is not None:
             ends.append(self.seen.ended)

@@ -107,7 +107,7 @@ class Player:
             self.await_end()
             if not self.called:  # it may have left a daemon, of which this knows nothing
                 seen.left_running = process.left_running()
-            process.end()
+            process.end()  # first: it ends the requests that the clients still wait for
             for client in self.clients:
                 client.join(HOLD)
             seen.log, seen.output = process.log(), process.output
@@ -265,6 +265,7 @@ class Player:
     def signal(self, number: signal.Signals, *, to_all: bool = False) -> None:
         """Send a signal, if the process still runs."""
         if self.process.status is None:
+            # a connection that is open would let a server wait for its client, as it may
             self.process.client.close()
             self.seen.stopped = time.monotonic()
             self.process.send(number, to_all=to_all)

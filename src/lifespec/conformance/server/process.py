@@ -86,6 +86,7 @@ class ServerProcess:
             "PYTHONPATH": import_path(self.folder),
             "PYTHONUNBUFFERED": "1",  # else what it wrote is lost when it is killed
             CASE: str(self.folder),
+            # sockets and files that it leaves there are removed with the folder
             "TMPDIR": str(self.folder / "temporary"),
         }
         values = {

@@ -8,7 +8,7 @@ from lifespec.conformance.finding import Assessment
 from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
 from lifespec.conformance.log import REQUESTS, LogLine
 from lifespec.conformance.server.observed import Observed
-from lifespec.validate import SPECS
+from lifespec.validate import SPECS, Spec
 
 
 class Scopes(Observed):
@@ -18,19 +18,16 @@ class Scopes(Observed):
 
     def lifespan_scope(self) -> Assessment:
         for line in self.lines("called"):
-            if line.type not in ("lifespan", *REQUESTS):
+            if line.type == "lifespan":
+                continue
+            if line.type not in REQUESTS:
                 return breaks("scope-type", type=repr(line.type))
         return either(self.calls, "lifespan-scopes", count=len(self.calls))
 
     def versions(self) -> Assessment:
         spec = SPECS[self.seen.spec]
         versions = self.calls[0].event.get(spec.envelope)
-        missing = {*spec.versions} - {*spec.optional}
-        # the probe notes what is no dict with text as keys as an object with the key "!"
-        held = isinstance(versions, dict) and "!" not in versions and missing <= {*versions}
-        if held:
-            for key in spec.versions:
-                held = held and isinstance(versions.get(key, ""), str)
+        held = _has_versions(versions, spec)
         return either(held, "versions", key=spec.envelope, value=str(versions))
 
     def scope_state(self) -> Any:
@@ -42,6 +39,7 @@ class Scopes(Observed):
 
     def namespace(self) -> Assessment:
         state = self.scope_state()
+        # a mapping that is no dict has its own word for this in what the probe notes
         held = isinstance(state, dict) and state.get("mutable", "!" not in state)
         return either(held, "state", state=str(state))
 
@@ -53,6 +51,7 @@ class Scopes(Observed):
 
     def one_call(self) -> Assessment:
         """Hold if no event loop has two calls, and no process serves without one."""
+        # scopes of any type that is no request's: one with a wrong type stands for a lifespan
         calls = [line for line in self.lines("called") if line.type not in REQUESTS]
         serving = {line.pid for line in self.requests}
         each_has_one = serving <= {call.pid for call in calls}
@@ -108,6 +107,7 @@ class Scopes(Observed):
         begun = self.first("sends", "lifespan.startup.complete").time
         bodies = []
         for answer in answers:
+            # what was sent before may have been answered with a copy of an unfinished state
             if answer.body is not None and answer.sent > begun:
                 bodies.append(answer.body)
         if not bodies:
@@ -118,9 +118,11 @@ class Scopes(Observed):
             if fault:
                 return breaks(fault)
         # a copy is shallow: what a request appends to a list, the next one sees
-        changed = any(answer.path.startswith("/append") for answer in answers if answer.body)
-        if changed and bodies[-1]["state"].get("visitors") != ["Ada"]:
-            return breaks("change-lost")
+        for answer in answers:
+            if answer.body is None or not answer.path.startswith("/append"):
+                continue
+            if bodies[-1]["state"].get("visitors") != ["Ada"]:
+                return breaks("change-lost")
         return holds("copies")
 
     def late_key(self) -> Assessment:
@@ -149,12 +151,28 @@ class Scopes(Observed):
         return either(same, "state-at-shutdown", state=str(at_shutdown.state))
 
 
+def _has_versions(versions: object, spec: Spec) -> bool:
+    """Tell whether a scope has the versions that a specification asks for, each a text."""
+    # the probe notes what is no dict with text as keys as an object with the key "!"
+    if not isinstance(versions, dict) or "!" in versions:
+        return False
+    for key in spec.versions:
+        if key not in versions:
+            if key not in spec.optional:
+                return False
+        elif not isinstance(versions[key], str):
+            return False
+    return True
+
+
 def _fault_of_copy(body: Mapping[str, Any], state: LogLine, values: Sequence[Any]) -> str:
     """Return what is wrong with the state of one request, or ""."""
     if "state" not in body:
         return "request-without-state"
+    # the probe keeps the states of its lifespans, so that no other object has their identity
     if body["state_id"] in body["offered"]:
         return "state-itself"
+    # requests before it have set `taste`, and another colour
     if "taste" in body["state"] or body["state"].get("colour", "green") != "green":
         return "key-of-another-request"
     ids = {key: body["ids"].get(key) for key in state.ids}
