@@ -80,13 +80,18 @@ class Summary:
         return answers(self.seen)[0].how not in ENDED
 
     @property
+    def is_refused(self) -> bool:
+        """Whether it supports no lifespan, and has received no event."""
+        return not self.is_supported and not self.seen.received
+
+    @property
     def starts(self) -> bool | None:
         """Whether it starts; None if it supports no lifespan, and has received no event."""
         if starts(self.seen):
             return True
-        if self.is_supported or self.seen.received:
-            return False
-        return None
+        if self.is_refused:  # a server goes on without it then, and serves
+            return None
+        return False
 
     @property
     def stops(self) -> bool | None:
@@ -109,7 +114,7 @@ class Summary:
             if not any(finding.fails() for finding in report.findings):
                 obstacle = Fact("does-not-start")  # without a rule that says why
         framework = ""
-        if not self.is_supported and not self.seen.received:
+        if self.is_refused:
             framework = self.seen.framework
         return replace(
             report,
@@ -126,7 +131,9 @@ class Summary:
 
     def rows(self) -> Iterator[Row]:
         """Yield the first lines of a report."""
-        left = [*self._left()]
+        left = list(self._left())
+        logged = list(_logged(self.first))
+        logged += _logged(self.serving)
         failed = self._both("died")
         never_ran = self._never_ran()
         to_change = left + failed
@@ -140,7 +147,7 @@ class Summary:
             "left open": self._left_open(),
             "again": second_start(self.again, self.limit),
             "busy": self.serving.facts_of("busy"),
-            "logged": dict.fromkeys([*_logged(self.first), *_logged(self.serving)]),
+            "logged": dict.fromkeys(logged),
             "failed tasks": failed,
             "never ran": self._told_of(never_ran),
             "notes": self._notes(),
@@ -154,7 +161,9 @@ class Summary:
 
     def _both(self, *kinds: str) -> list[Fact]:
         """Return facts of both cases, each once."""
-        return [*dict.fromkeys([*self.serving.facts_of(*kinds), *self.first.facts_of(*kinds)])]
+        # the case with a request first, as it has usually seen more of the application
+        of_both = self.serving.facts_of(*kinds) + self.first.facts_of(*kinds)
+        return list(dict.fromkeys(of_both))
 
     def _starts(self) -> Iterator[Fact]:
         start = answer(self.seen, "startup", self.limit)
@@ -187,7 +196,9 @@ class Summary:
         if stays(self.last):
             yield Fact("lingers")
         elif stays(self.first):
-            for keeps in [*self.first.facts_of("thread-", "process-"), Fact("lingers")]:
+            keepers = self.first.facts_of("thread-", "process-")
+            keepers.append(Fact("lingers"))
+            for keeps in keepers:
                 if keeps not in self.last.leftovers:
                     yield fact("only-if", what=keeps, condition=Fact("if-at-once"))
 
@@ -199,9 +210,10 @@ class Summary:
         """Return what never ran, in no case; none if it had no time to run."""
         if self.seen.shutdown.how == "complete":
             return self._unentered(*UNRUN)
-        is_dropped = not self.is_supported and not self.seen.received  # it did not come so far
+        if self.is_refused:  # it did not come so far
+            return self._unentered(*UNRUN)
         # what was no context manager never ran, however early the start has failed
-        if is_dropped or any(map(advice.is_misshapen, self.seen.errors)):
+        if any(map(advice.is_misshapen, self.seen.errors)):
             return self._unentered(*UNRUN)
         return []
 
@@ -238,7 +250,7 @@ class Summary:
 
     def _changes(self, others: Sequence[Fact]) -> Iterator[Fact]:
         """Yield what to change, each once: what explains a "no", then what explains the rest."""
-        changes = [*self._on_the_answer()]
+        changes = list(self._on_the_answer())
         changes += map(advice.on, others)
         yield from dict.fromkeys(change for change in changes if change)
 
@@ -251,7 +263,7 @@ class Summary:
             phase, given = "shutdown", shutdown
         on_errors = []
         if given.how in ("failed", "raised"):
-            on_errors = [*self._on_errors()]
+            on_errors = list(self._on_errors())
         yield from on_errors
         if on_errors and given.when == "serving":
             return
