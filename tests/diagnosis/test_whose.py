@@ -208,9 +208,15 @@ def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installe
     assert [Path(folder).name for folder in stacks.own_paths] == ["hub"]  # whose variable it is
 
 
+def test_of_a_namespace_the_package_below_it_is_the_authors(installed: Any) -> None:
+    assert where(import_module("dock.main").Own()) == ["dock/main.py Own.__call__"]
+    assert [Path(file).name for file in stacks.own_paths] == ["main.py"]
+
+
 def test_who_is_not_known_is_no_author(installed: Any) -> None:
-    """One that asks its server, one of a namespace without a file, packages that use each other."""
+    """One that asks its server, one of a module without a file, packages that use each other."""
     assert where(installed.idle())[-1] == "tower.py Server.receive"
+    del import_module("dock.main").__file__
     assert where(import_module("dock.main").Own()) == ["dialer.py dial"]
     vars(import_module("dialer"))["hub"] = sys.modules["hub"]  # each imports the other
     for _ in range(2):

@@ -89,7 +89,18 @@ def _package_of_frame(frame: Any) -> str:
     file = frame.f_code.co_filename
     if stacks.says_nothing(file):
         return ""
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+    return _package(str(frame.f_globals.get("__name__", "")))
+
+
+def _package(module: str) -> str:
+    """Return the package of a module; a namespace may be several authors': the one below it."""
+    parts = module.split(".")
+    for count in range(1, len(parts)):
+        name = ".".join(parts[:count])
+        package = sys.modules.get(name)
+        if type(package) is not _MODULE or vars(package).get("__file__") is not None:
+            return name
+    return module
 
 
 def _holder(calls: list[Any], above: set[str]) -> str:
@@ -98,7 +109,7 @@ def _holder(calls: list[Any], above: set[str]) -> str:
         application = frame.f_locals.get("self")
         if application is None:
             continue
-        made_by = str(type(application).__module__).partition(".")[0]
+        made_by = _package(str(type(application).__module__))
         others = {made_by, "__main__", *above}
         for package, module in _modules():
             if package in others:
@@ -137,7 +148,7 @@ def _modules() -> Iterator[tuple[str, Any]]:
     """
     for name, module in sys.modules.copy().items():
         if type(module) is _MODULE:
-            yield name.partition(".")[0], module
+            yield _package(name), module
 
 
 def _comes_from(value: Any, package: str) -> bool:
@@ -147,7 +158,7 @@ def _comes_from(value: Any, package: str) -> bool:
         origin = value.__module__
     else:  # another object might run code if it is asked
         return False
-    return str(origin).partition(".")[0] == package
+    return _package(str(origin)) == package
 
 
 def _treat_as_own(name: str) -> None:
