@@ -72,7 +72,7 @@ async def life(app):
 
 ## it blocks while it serves, exit 1
 > does not stop
-> after startup, for 1 s (--timeout) it blocks
+> after startup, for 2 s (--timeout) it blocks
 > in `later`
 async def later():
     await asyncio.sleep(0.05)

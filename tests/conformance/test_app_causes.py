@@ -21,7 +21,7 @@ from lifespec.diagnosis import leftovers
 from lifespec.words import english
 from scripted import STARTED, STOPPED, says
 
-LIMIT = 1.0  # seconds for an answer that does not come
+LIMIT = 2.0  # seconds for an answer that does not come, and until it was looked at
 TRIES = 5  # where the report says that this machine was too busy, and asks to try again
 BLOCK = {
     "it blocks after its last answer", "it blocks at shutdown", "it blocks while it serves",
@@ -90,11 +90,11 @@ def limit(name: str) -> float:
         "waits-at-shutdown",
         "set-from-thread",
     ):  # it is looked at several times before that
-        return LIMIT * 6
+        return LIMIT * 3
     page = problems.PROGRAMS.get(name)
-    if page and page.hangs:
-        return LIMIT * 2
-    return LIMIT if name in HANG else 60.0
+    if name in HANG or (page and page.hangs):
+        return LIMIT
+    return 60.0
 
 
 def variant(source: str, kept: str) -> str:
