@@ -32,6 +32,7 @@ NOT_WATCHED = {  # what is not said of a running server, and why
         "advise-register-sooner", "skipped", "state-unseen",
     },
     "nothing waits for it": {"it blocks after its last answer"},
+    "watch is not in the calls that configure logging": {"logging is configured from a file"},
     "the server prints it, and ends": {
         "it answers with shutdown", "it exits", "it exits at shutdown", "it kills itself",
         "it returns no coroutine",
