@@ -75,7 +75,7 @@ mutants: build/mutation/complete  ## change each file to copy, or ROOM=watch, in
 release: .venv/complete build/release-tools/complete  ## make build/release: packages, site and checksums; TAG=v1.2.3, DRY=1
 	@DRY="$(DRY)" sh .ci/release $(TAG)
 lifespec.pyz: .venv/complete  ## build lifespec.pyz: all commands in one file that needs no installation
-	@rm -rf build/pyz; $(RUN) -m build --no-isolation --wheel --outdir build/pyz . >build/pyz.log 2>&1 || { cat build/pyz.log >&2; exit 1; }
+	@rm -rf build/pyz; mkdir -p build/pyz; $(RUN) -m build --no-isolation --wheel --outdir build/pyz . >build/pyz/log 2>&1 || { cat build/pyz/log >&2; exit 1; }
 	@$(RUN) .ci/pyz.py build/pyz/*.whl $@
 lock:  ## resolve the locks in .ci anew, on the oldest Python
 	@PYTHON="$(PYTHON)" sh .ci/lock
