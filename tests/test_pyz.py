@@ -29,7 +29,7 @@ SAID = {  # by command: a part of what it says
     "check app shop:app --language zh": "启动   是",
     "check middleware shop:wrap": "shop:wrap keeps lifespan 2.0",
     "check server --only well-behaved -- {python} -m uvicorn {{app}} --port {{port}}": "uvicorn",
-    "check app --quick -- {python} -m uvicorn shop:app --port 1": "--port 1: shop:app keeps",
+    "check app --quick -- {python} -m uvicorn shop:app --port 1": "shop:app keeps lifespan 2.0",
     "check app --quick --language zh -- {python} -m uvicorn shop:app --port 1": "关闭   是",
     "watch -- {python} -c 1": "exit status 0",
     "explain startup-sent": "The server must send `lifespan.startup`",
