@@ -75,6 +75,10 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
     assert len(told) == len(planned("application", "asgi 2.0").cases) - 1
 
 
+def test_a_stack_without_frames_is_that_of_a_machine_that_was_too_busy() -> None:
+    assert process.activity("Current thread 0x1 (most recent call first):\n", []) == "starved"
+
+
 def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> None:
     assert check_named("shop:make", factory=True).ok
     report = check_named("shop:fails", factory=True)

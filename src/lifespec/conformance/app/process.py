@@ -304,10 +304,7 @@ class _Process:
             answer = "hung"
             frames = author.dumped(stack)
             seen.stack = tuple(author.places(frames))
-            seen.activity = waits.blocked_by(frames)
-            # a stack without frames is that of a thread that got no time of the processor
-            if stack and not frames:
-                seen.activity = "starved"
+            seen.activity = activity(stack, frames)
             if seen.shutdown_sent:
                 seen.awaited = "shutdown"
             elif seen.startup.how:
@@ -327,6 +324,13 @@ class _Process:
         self.pipe.close()
         self.stack.close()
         self.output.close()
+
+
+def activity(stack: str, frames: Sequence[Any]) -> str:
+    """Return what the application did whose process had to be ended: a kind of waiting."""
+    if stack and not frames:  # that of a thread that got no time of the processor
+        return "starved"
+    return waits.blocked_by(frames)
 
 
 def _status(code: int) -> Fact | str:
