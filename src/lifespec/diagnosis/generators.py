@@ -79,7 +79,7 @@ class Begun:
         """Note that a generator goes at its `yield`; the event loop closes it."""
         beginning = self.beginnings.pop(id(generator), None)
         if beginning is not None and _is_unfinished(generator):
-            self.dropped.append(_told(generator, beginning))
+            self.dropped.append(_fact_of(generator, beginning))
 
     def unfinished(self) -> list[Fact]:
         """Return those that stand at their `yield`, or went there, and have more to do.
@@ -95,11 +95,11 @@ class Begun:
         facts = list(self.dropped)
         for generator, beginning in standing:
             if beginning.by not in outer:
-                facts.append(_told(generator, beginning))
+                facts.append(_fact_of(generator, beginning))
         return sorted(dict.fromkeys(facts), key=str)
 
 
-def _told(generator: Any, beginning: Beginning) -> Fact:
+def _fact_of(generator: Any, beginning: Beginning) -> Fact:
     name = short_name(generator.__qualname__)
     return fact("unfinished", name=name, place=beginning.place.fact())
 

@@ -178,7 +178,7 @@ class Running:
             raise AssertionError("\n".join(_sentences(self._exits)))
         if self.violations:
             raise ViolationsFound(self._summary(), self.violations)
-        sentences = [f"{_broken(each)} [{each.rule}]" for each in self._validator.warnings]
+        sentences = [f"{_in_words(each)} [{each.rule}]" for each in self._validator.warnings]
         for sentence in (*sentences, *self._left):
             warnings.warn(sentence, LifespanWarning, stacklevel=3)
 
@@ -201,7 +201,7 @@ class Running:
 
     def _summary(self) -> str:
         """Return the broken rules, a line each, what was left behind, and the message sequence."""
-        rules = [f"[{each.rule}] {_broken(each)}" for each in self.violations]
+        rules = [f"[{each.rule}] {_in_words(each)}" for each in self.violations]
         say = translator(language(os.environ))
         diagrams = [
             sequence(each.entries, "server", "application", say, columns)
@@ -301,7 +301,7 @@ def _end(entries: Iterable[Entry]) -> str:
     return course.kinds[-1] if course.kinds else ""
 
 
-def _broken(violation: Violation) -> str:
+def _in_words(violation: Violation) -> str:
     """Return what broke a rule, after the rule itself in another language than English.
 
     The validator is a file to copy, which has no catalog.
