@@ -142,7 +142,8 @@ async def life(app):
     yield
 
 ## it awaits nothing
-> while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited
+> while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited: it was
+> it was made in `life`, shop.py:14
 = logged-error
 async def life(app):
     asyncio.sleep(1)
@@ -406,6 +407,29 @@ async def life(app):
         await close()
     except asyncio.CancelledError:
         pass
+
+## a CancelledError that another function catches skips the rest
+> `await close()` did not run, in `stop`, shop.py:23: the exception left the function before.
+= left-out
+async def close():
+    await asyncio.sleep(0)
+async def work():
+    await asyncio.sleep(100)
+    await close()
+async def stop(task):
+    task.cancel()
+    for _ in "once":
+        if task:
+            await task
+            print("stopped")
+            await close()
+        print("over")
+async def life(app):
+    task = asyncio.create_task(work())
+    await asyncio.sleep(0)
+    yield
+    with suppress(asyncio.CancelledError):
+        await stop(task)
 
 ## a limit without a shield saves no clean-up
 > clean-up was cancelled in `life`, shop.py:24, at `await close()`

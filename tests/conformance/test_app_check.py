@@ -75,6 +75,13 @@ def test_an_application_is_imported_once_and_called_in_many_processes(
     assert len(told) == len(planned("application", "asgi 2.0").cases) - 1
 
 
+def test_what_is_never_awaited_at_import_is_named(check_named: Callable[..., Report]) -> None:
+    report = check_named("shop:faultless", "import asyncio\nasyncio.sleep(0)\n")
+    text = one_line(report)
+    assert "while it was imported: WARNING RuntimeWarning: coroutine 'sleep' was never" in text
+    assert "it was made in `<module>`, shop.py:" in text
+
+
 def test_a_stack_without_frames_is_that_of_a_machine_that_was_too_busy() -> None:
     assert process.activity("Current thread 0x1 (most recent call first):\n", []) == "starved"
 

@@ -366,6 +366,17 @@ def test_the_authors_handlers_of_signals_are_seen() -> None:
     }
 
 
+def test_a_handler_that_uvloop_has_is_seen() -> None:
+    loop: Any = uvloop.new_event_loop()
+    assert looks.handlers_of_author({loop: None}) == {}
+    try:
+        loop.add_signal_handler(signal.SIGTERM, lambda: None)
+        found = looks.handlers_of_author({loop: None})
+    finally:
+        loop.close()  # which gives the signals back
+    assert [each[2].rpartition(".")[2] for each in found.values()] == ["<lambda>"]
+
+
 def test_it_writes_where_blocking_calls_are_forbidden(
     agent: Agent, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -335,6 +335,7 @@ HERE = seen.At(__file__, 1, "f", own=True)
     ("lines", "stopped", "says"),
     [
         ([CALLED], 20.0, "startup was not completed"),
+        ([CALLED, seen.Raised(11.0, None)], 20.0, "the application took no part in lifespan"),
         ([CALLED, STARTED], None, "started in 0.5 s, ended by itself"),
         ([CALLED, STARTED, STOP], None, "started in 0.5 s, stopped in 10.0 s"),
         (

@@ -80,6 +80,7 @@ COURSE_TABLE = (
     Transition("cut", "exited", "over", "exited-at-shutdown"),
     Transition("cut", "gone", "over", "clean-up-cut-off"),
 )
+REFUSED = ("raised-on-scope", "returned-on-scope")  # of which it has taken no part
 FAILED = ("failed", "failed-at-shutdown")  # kinds of ends of which the application has said why
 _ROWS = {(row.state, row.happened): row for row in COURSE_TABLE}
 

@@ -157,6 +157,7 @@ class Passing:
         if caught_in in own:  # its author expects it, but perhaps not what is skipped by it
             if caught_in.in_lifespan and is_cancellation(error):
                 yield from _skipped_in_block(caught_in)
+                yield from _skipped_below(own[: own.index(caught_in)])
             return
         passed = [step for step in own if step.in_lifespan]
         if not passed:
@@ -246,6 +247,24 @@ def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
             if _awaits(statement):
                 skipped.append(statement)
     yield from _first_of("skipped", step, skipped)
+
+
+def _skipped_below(steps: list[PassedFrame]) -> Iterator[Fact]:
+    """Yield what a CancelledError has skipped in functions of the lifespan that did not catch it.
+
+    What these only call is left out: a line to log that all went well is none of clean-up.
+    """
+    for step in steps:
+        if not step.in_lifespan:
+            continue
+        skipped: list[ast.stmt] = []
+        for block in reversed(_blocks(step)):
+            if isinstance(block.owner, LOOPS):
+                continue
+            for statement in block.statements[block.at + 1 :]:
+                if statement.lineno not in step.after and _awaits(statement):
+                    skipped.append(statement)
+        yield from _first_of("left-out", step, skipped)
 
 
 def _caught(step: PassedFrame) -> list[Block]:

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import sys
 import time
 import traceback
 import warnings
@@ -10,12 +11,14 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from lifespec.diagnosis.author import described
-from lifespec.diagnosis.fact import Error, Fact, fact
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.guard import guarded
-from lifespec.diagnosis.stacks import is_installed, text_of
+from lifespec.diagnosis.stacks import is_installed, is_own, text_of
 
 _UNAWAITED = "was never awaited"
 _UNCLOSED = re.compile(r"^[Uu]nclosed (?!event loop)")
+_ORIGIN = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
+_ORIGIN_DEPTH = 4  # frames: who made a coroutine, and who called that
 _NUMBERS = re.compile(r" at 0x\w+|fd=\d+,? ?| laddr=\([^)]*\),?")  # of which each run has others
 
 
@@ -27,12 +30,15 @@ class Logged(NamedTuple):
     message: str
     time: float
     error: Error | None = None
+    made_at: Place | None = None  # the author's line that made the coroutine of which it is
 
     def fact(self) -> Fact:
         """Return the record as part of a sentence."""
         parts = {"level": self.level, "logger": self.logger, "message": self.message}
         if self.error:
             return fact("logged-error", **parts, error=self.error.fact())
+        if self.made_at:
+            return fact("logged-made", **parts, place=self.made_at.fact())
         return fact("logged", **parts)
 
 
@@ -100,6 +106,14 @@ def _is_told(category: type[Warning], text: str) -> bool:
     return category is ResourceWarning and _UNCLOSED.search(text) is not None
 
 
+def _made_at(text: str) -> Place | None:
+    """Return the innermost line of the author's that Python names as where a coroutine was made."""
+    for file, line, function in reversed(_ORIGIN.findall(text)):
+        if is_own(file):
+            return Place.at(function, file, int(line))
+    return None
+
+
 @contextmanager
 def noting_warnings(logged: list[Logged]) -> Iterator[None]:
     """Add Python's warnings of coroutines that were never awaited, and of what was not closed."""
@@ -109,10 +123,20 @@ def noting_warnings(logged: list[Logged]) -> Iterator[None]:
         text = text_of(message)
         if _is_told(category, text):
             shown = _NUMBERS.sub("", text)
-            logged.append(Logged("WARNING", category.__name__, shown, time.monotonic()))
+            made_at = None
+            if category is RuntimeWarning:
+                shown = shown.partition("\n")[0]
+                made_at = _made_at(text)
+            now = time.monotonic()
+            logged.append(Logged("WARNING", category.__name__, shown, now, made_at=made_at))
 
+    depth = sys.get_coroutine_origin_tracking_depth()
+    sys.set_coroutine_origin_tracking_depth(max(depth, _ORIGIN_DEPTH))
     with warnings.catch_warnings():
         warnings.filterwarnings("always", f".*{_UNAWAITED}")  # also where pytest makes it an error
         warnings.filterwarnings("always", category=ResourceWarning)
         warnings.showwarning = note  # type: ignore[assignment]
-        yield
+        try:
+            yield
+        finally:
+            sys.set_coroutine_origin_tracking_depth(depth)

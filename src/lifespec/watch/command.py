@@ -273,7 +273,7 @@ class WatchedCommand:
                 continue
             if look and not is_over and (look.open or look.blocked):
                 continue
-            has_started = STARTUP_COMPLETE in process.times
+            has_started = STARTUP_COMPLETE in process.times or process.is_refused
             taken = handler(process, first.name)
             if has_started and taken:
                 what = fact("signal-taken", signal=first.name, handler=taken)
@@ -335,7 +335,7 @@ class WatchedCommand:
         first = served[0]
         started = first.times.get(STARTUP_COMPLETE)
         if started is None:
-            return [Fact("end-not-started")]
+            return [Fact("end-refused" if first.is_refused else "end-not-started")]
         parts = [fact("end-started", seconds=_tenths(started - first.times["called"]))]
         if is_stopped:
             parts += self._stopped(served)

@@ -81,12 +81,25 @@ def handlers_of_author(loops: dict[Any, Any]) -> dict[str, Any]:
     for name, number in _SIGNALS.items():
         of_signal: list[Any] = [getsignal(number)]
         for loop in loops:
-            handle = getattr(loop, "_signal_handlers", {}).get(number)
-            of_signal.append(getattr(handle, "_callback", None))
+            of_signal += _handlers_of_loop(loop, number)
         for handler in of_signal:
             code = getattr(handler, "__code__", None)
             if code is not None and stacks.is_own(code.co_filename):
                 found[name] = (code.co_filename, code.co_firstlineno, stacks.name_of(handler))
+    return found
+
+
+def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
+    """Return what a loop calls when a signal comes."""
+    known = getattr(loop, "_signal_handlers", None)
+    if known is not None:
+        return [getattr(known.get(number), "_callback", None)]
+    found = []
+    # uvloop has them in no attribute, and files by their numbers beside them
+    for part in gc.get_referents(loop):
+        handle = part.get(number) if type(part) is dict else None
+        if type(handle).__name__ == "Handle":
+            found += gc.get_referents(handle)
     return found
 
 

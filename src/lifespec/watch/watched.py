@@ -8,7 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, SHUTDOWN_FAILED, STARTUP_COMPLETE, Course
+from lifespec.diagnosis.course import (
+    REFUSED,
+    SHUTDOWN_COMPLETE,
+    SHUTDOWN_FAILED,
+    STARTUP_COMPLETE,
+    Course,
+)
 from lifespec.diagnosis.stacks import CANCELLATIONS
 from lifespec.watch import seen
 from lifespec.watch.seen import At, CallState, Look, Signalled
@@ -164,6 +170,11 @@ class WatchedProcess:
             return
         same = self.handlers.items() & look.handlers.items()
         self.handlers = dict(same)
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the application took no part in lifespan: it may be served all the same."""
+        return any(end.kind in REFUSED for end in self.endings)
 
     # ---- what it is at ----
 

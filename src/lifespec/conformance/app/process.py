@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from multiprocessing.connection import Connection, wait
@@ -51,13 +51,16 @@ from lifespec.diagnosis import (
     waits,
 )
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.logged import logging_errors, noting_warnings
+from lifespec.diagnosis.logged import Logged, logging_errors, noting_warnings
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 PROCESS_END_LIMIT = 1.0  # seconds that a process has to end once all is seen
 STAYS = 4.0  # the same if its application has left something: then it may be said that it stays
 LOOK_AT_PIPES = 0.05  # seconds after which the processes are looked at, too
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
+
+# by the name of a target: warnings while it was imported, which processes that are forked have
+at_import: defaultdict[str, list[Logged]] = defaultdict(list)
 
 
 class Result(NamedTuple):
@@ -195,12 +198,18 @@ def be_host(number: int) -> None:
     with _dumping_stacks(stack) as arm:
         arm(job.limit)
         try:
-            registered.remember(job.find)
+            _import(job)
         except NotFound as error:
             why = error.fact
     connection.send(why)
     if why is None:
         play_on(job, connection, "spawn" if cannot_fork(before) else "fork")
+
+
+def _import(job: Job) -> None:
+    """Import the target, and find its lifespans."""
+    with noting_warnings(at_import[job.name]):
+        registered.remember(job.find)
 
 
 def play_on(job: Job, connection: Connection, method: str) -> None:
@@ -219,7 +228,7 @@ def play_all(
 
     Ends all that runs when the parent has gone.
     """
-    registered.remember(job.find)
+    _import(job)
     waiting = deque(names)
     running: list[_Process] = []
     try:
@@ -398,11 +407,24 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
         threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
+def _of_call(job: Job, seen: Observation, logged: list[Logged]) -> list[Logged]:
+    """Return what was logged in a call, after what Python warned of in its import.
+
+    What belongs to an earlier call is left out: that on asyncio before trio, or the first of two.
+    """
+    records = [warning for warning in at_import[job.name] if warning.made_at]
+    for record in logged:
+        if record.time >= seen.log[0].time:
+            records.append(record)
+    return records
+
+
 def observe(job: Job, case: Case, watch: Watch) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before = set(threading.enumerate())
     looks = case.name in cases.COURSE  # the first lines of a report tell of these two only
-    with leftovers.noting_starts(), given.noting_calls():  # where this process imports it
+    # where this process imports it
+    with leftovers.noting_starts(), given.noting_calls(), noting_warnings(at_import[job.name]):
         subject = job.find()
     imported = set(threading.enumerate())
     found, routers = registered.find(subject) if looks else ([], [])
@@ -436,8 +458,7 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.facts += silenced.facts(disabled)
-    # without those of an earlier call: the one on asyncio before trio, or the first of two starts
-    seen.logged = [error for error in logged if error.time >= seen.log[0].time]
+    seen.logged = _of_call(job, seen, logged)
     late_codes = {given_late.code for given_late in late}
     for given_before in found:
         if given_before.code not in late_codes:  # what was given twice ran too late at least once

@@ -218,8 +218,8 @@ class Summary:
         return []
 
     def _unentered(self, *kinds: str) -> list[Fact]:
-        """Return what neither case has entered."""
-        in_first = self.first.facts_of(*kinds)
+        """Return what neither case has entered, each once: a function may make two alike."""
+        in_first = dict.fromkeys(self.first.facts_of(*kinds))
         return [unentered for unentered in in_first if unentered in self.serving.facts]
 
     def _told_of(self, never_ran: Sequence[Fact]) -> Iterator[Fact]:
@@ -384,7 +384,9 @@ def _leftovers(seen: Observation) -> Iterator[Fact]:
 def _logged(seen: Observation) -> Iterator[Fact]:
     """Yield each error that was logged, and when; without those that are the cause."""
     for record in seen.logged:
-        when = seen.moment(record.time)
+        when = "importing"
+        if record.time >= seen.log[0].time:
+            when = seen.moment(record.time)
         if when != "request" and not _is_cause(record, seen.errors):
             yield fact("logged-when", when=Fact(f"when-{when}"), record=record.fact())
 
