@@ -6,7 +6,7 @@ import warnings
 from lifespec.diagnosis.logged import Logged, noting_warnings
 
 MESSAGE = "coroutine 'connect' was never awaited"
-ORIGIN = f'Coroutine created at (most recent call last)\n  File "{asyncio.__file__}", line 1, in run'
+ORIGIN = f'Coroutine created at (most recent call last)\n  File "{asyncio.__file__}", line 1, in f'
 
 
 def test_a_warning_without_a_line_of_the_authors_is_noted() -> None:
