@@ -23,6 +23,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from statistics import median
+from typing import Any
 
 from lifespec import Lifespan, validate
 from lifespec_docs.views.records import read as record
@@ -109,15 +110,23 @@ def _seen(comma: str) -> Iterator[tuple[str, str]]:
 
 def _reports() -> Iterator[tuple[str, str]]:
     kept = record("reports")
-    drawn = kept["reports"].values()
-    counts = Counter({"drawn": len(drawn), "aside": len(kept["aside"]), "after false": 0})
+    yield "reports rebuilt", str(len(kept["rebuilt"]))
+    for prefix, draw in (("reports", kept), ("second reports", kept["second"])):
+        yield f"{prefix} date", draw["date"]
+        for name, count in _of_draw(draw).items():
+            yield f"{prefix} {name}", str(count)
+
+
+def _of_draw(draw: dict[str, Any]) -> Counter[str]:
+    """Return how many reports of a draw were asked about, and what came of it."""
+    drawn = draw["reports"].values()
+    asked = [report for report in drawn if "before" in report]
+    counts = Counter({"drawn": len(drawn), "aside": len(draw["aside"]), "asked": len(asked)})
+    counts.update({"before false": 0, "after false": 0, "after missed": 0})
     for report in drawn:
         counts.update(f"{key} {value}" for key, value in report.items() if key not in NO_COUNTS)
-    counts["elsewhere"] = len(drawn) - counts["seen by application"]
-    yield "reports date", kept["date"]
-    yield "reports rebuilt", str(len(kept["rebuilt"]))
-    for name, count in counts.items():
-        yield f"reports {name}", str(count)
+    counts["elsewhere"] = len(drawn) - len(asked)
+    return counts
 
 
 def _applications() -> Iterator[tuple[str, str]]:

@@ -17,15 +17,16 @@ def worth() -> dict[str, Any]:
     """Return a row for each problem, those with the most reports first."""
     record = read("reports")
     rebuilt: Counter[str] = Counter()
-    for report in (*record["reports"].values(), *record["rebuilt"].values()):
-        if "run" in report:
-            rebuilt.update(report["by"])
+    for reports in (record["reports"], record["rebuilt"], record["second"]["reports"]):
+        for report in reports.values():
+            if "run" in report:
+                rebuilt.update(report["by"])
     rows: list[dict[str, Any]] = []
     for name in PROBLEMS:
         page = (ROOT / "docs" / "problems" / f"{name}.md").read_text("utf-8")
-        reports = page.partition("\n## Reports\n")[2]
-        named = [code for code in CODE.findall(reports) if code in rules()]
-        linked = len(REPORT.findall(reports))
+        links = page.partition("\n## Reports\n")[2]
+        named = [code for code in CODE.findall(links) if code in rules()]
+        linked = len(REPORT.findall(links))
         rows.append({"name": name, "linked": linked, "rebuilt": rebuilt[name], "rules": named})
     rows.sort(key=lambda row: -row["linked"] - row["rebuilt"])
     return {"rows": rows}
