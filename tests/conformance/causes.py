@@ -256,6 +256,18 @@ app = make("first")
 second = make("second")
 app.mount("/second", second)
 
+## two handlers alike that a factory makes are not run
+> never ran `start`, shop.py:14: it was given to FastAPI, and nothing ran it change Another
+= never-ran
+from fastapi import FastAPI
+def make(name):
+    def start():
+        print(name)
+    return FastAPI(on_startup=[start])
+app = Starlette()
+for name in ("first", "second"):
+    app.mount(f"/{name}", make(name))
+
 ## one of two objects of a class is not entered
 > was given to second, and nothing ran it
 = never-ran

@@ -415,8 +415,11 @@ def test_a_failure_of_its_own_is_said_once(
     assert "lifespec itself failed here, please report it" in Words().say(failure)
 
 
-def test_a_handler_of_the_authors_takes_a_signal(state: WatchedCommand, said: list[Fact]) -> None:
-    found = process_of(state, os.getpid(), CALLED, STARTED)
+@pytest.mark.parametrize("then", [STARTED, seen.Raised(10.5, None)])  # served without lifespan
+def test_a_handler_of_the_authors_takes_a_signal(
+    then: Any, state: WatchedCommand, said: list[Fact]
+) -> None:
+    found = process_of(state, os.getpid(), CALLED, then)
     state.signals.append(Signal(signal.SIGTERM, 20.0))
     command: Any = subprocess.Popen(["true"])
     found.take(NOTHING._replace(handlers={"SIGTERM": (__file__, 1, "stop")}))
