@@ -115,7 +115,8 @@ def _tested(folder: str, module: str, name: str, limit: float) -> str:
 
 def _run(module: str, name: str, limit: float, pipe: Any) -> None:
     os.setsid()
-    pipe.send(asyncio.run(_started(getattr(import_module(module), name), limit)))
+    loop = asyncio.new_event_loop()  # asyncio.run would wait for the threads of its executor
+    pipe.send(loop.run_until_complete(_started(getattr(import_module(module), name), limit)))
     os._exit(0)  # whatever it has left
 
 

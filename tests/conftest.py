@@ -8,6 +8,7 @@ English unless a test asks for Chinese.
 """
 
 import contextlib
+import gc
 import logging
 import os
 import signal
@@ -110,8 +111,16 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     return report
 
 
+@pytest.fixture(scope="module")
+def nothing_left() -> None:
+    """Let what other tests have left be logged now: a task that failed is when it is collected."""
+    gc.collect()
+
+
 @pytest.fixture
-def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
+def logged(
+    nothing_left: None, caplog: pytest.LogCaptureFixture
+) -> Iterator[Callable[[], list[tuple[str, str, bool]]]]:
     """Return what the server has logged: level, sentence, whether with a traceback.
 
     Afterwards asyncio has logged nothing, such as a destroyed task.

@@ -64,7 +64,6 @@ NOT_IN_A_TEST = {  # what the fixture does not say, and why
     },
     "Python warns, and so does the test": {"it awaits nothing"},
     "its limit wakes the loop, so that it starts: the warning says so": {"set-from-thread"},
-    "the thread is of the pool of the test's loop, which waits for it": {"waits-for-thread"},
 }  # fmt: skip
 
 

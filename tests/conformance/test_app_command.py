@@ -133,6 +133,12 @@ def ends():
     os._exit(0)
 threading.Thread(target=ends).start()
 """
+UNTIL_IT_ENDED = """\
+    import os, time
+    host = os.getppid()
+    while os.getppid() == host:
+        time.sleep(0.1)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -277,8 +283,8 @@ def test_lifespec_that_fails_in_the_process_says_so(shop: Path) -> None:
 def test_a_process_that_ends_meanwhile_is_told(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
     (shop / "main.py").write_text(ENDS + PROGRAMS["main"])
-    slow = PROGRAMS["shop"].replace("    yield", "    import time; time.sleep(99)\n    yield")
-    (shop / "shop.py").write_text(slow)
+    waits = PROGRAMS["shop"].replace("    yield", UNTIL_IT_ENDED + "    yield")
+    (shop / "shop.py").write_text(waits)
     report = checked("python main.py", quick=True)
     assert report.status == 2
     assert "the process that has the application ended" in " ".join(str(report).split())

@@ -85,12 +85,14 @@ def test_a_task_of_the_application_may_exit() -> None:
     async def exits() -> None:
         sys.exit(3)
 
+    tasks: list[asyncio.Task[None]] = []
+
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        task = asyncio.create_task(exits())
+        tasks.append(asyncio.create_task(exits()))
         await waits(scope, receive, send)
-        await task
 
     assert played(app).seen.startup.how == "exited"
+    assert isinstance(tasks[0].exception(), SystemExit)  # else it is logged when another test runs
 
 
 def test_what_is_printed_without_end_is_thrown_away(monkeypatch: pytest.MonkeyPatch) -> None:
