@@ -34,7 +34,7 @@ def window(browser: Browser) -> None:
 
 AXE = files("axe_core_python") / "axe.min.js"
 # Most of the time of axe is for the contrast of texts, and most texts of a site look like others.
-RUN_AXE = """(async (seen) => {
+RUN_AXE = """(async (seen, all) => {
     const known = new Set(seen), looks = [], texts = [];
     for (const each of document.querySelectorAll("body *")) {
         const own = [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
@@ -52,8 +52,9 @@ RUN_AXE = """(async (seen) => {
         texts.push(each);
     }
     const options = {resultTypes: ["violations"], iframes: false}, contrast = "color-contrast";
-    const runs = [axe.run(document, {...options, rules: {[contrast]: {enabled: false}}})];
-    await runs[0];  // it runs one at a time
+    const runs = [];  // it runs one at a time
+    if (all) runs.push(axe.run(document, {...options, rules: {[contrast]: {enabled: false}}}));
+    await runs[0];
     if (texts.length) runs.push(axe.run({include: texts}, {...options, runOnly: [contrast]}));
     const found = (await Promise.all(runs)).flatMap((run) => run.violations);
     return [looks, found.flatMap((rule) => rule.nodes.map(
@@ -94,11 +95,13 @@ def listening(browser: Browser) -> Iterator[None]:
     browser.send("Emulation.setEmulatedMedia", features=[])
 
 
-def violations(browser: Browser, width: int, theme: str, looks: set[str]) -> list[str]:
+def violations(
+    browser: Browser, width: int, theme: str, looks: set[str], *, all_rules: bool = True
+) -> list[str]:
     """Return what axe finds on the page that is open, in its contrasts those of new `looks`."""
     browser.width(width)
     browser.run(f"document.body.dataset.theme = {theme!r}; scrolls?.(); 0")
-    new, found = browser.run(f"{RUN_AXE}({json.dumps([*looks])})")
+    new, found = browser.run(f"{RUN_AXE}({json.dumps([*looks])}, {json.dumps(all_rules)})")
     looks.update(new)
     return [*found]
 
@@ -113,6 +116,7 @@ def test_a_page_is_for_all_readers(
 
     Of texts with the same colours, size and weight the contrast is measured once, and colours do
     not depend on the width. A page of one framework or host is drawn by a template: one look.
+    What is not of contrast is the same in both themes: a fourth of the pages shows what is wide.
     """
     files = [
         each for each in (site / folder).rglob("*.html") if MOVED not in each.read_text("utf-8")
@@ -129,7 +133,7 @@ def test_a_page_is_for_all_readers(
             browser.run(AXE.read_text(encoding="utf-8") + "; 0")
             found += violations(browser, PHONE, "dark", looks)
             if folder == "en" and name.count("/") == 1:
-                found += violations(browser, WIDE, "light", looks)
+                found += violations(browser, WIDE, "light", looks, all_rules=number % 4 == 0)
         if found:
             wrong[name] = found
     assert wrong == {}

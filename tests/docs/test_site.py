@@ -37,27 +37,29 @@ def navigation(name: str, page: BeautifulSoup) -> Iterator[str]:
 
 def surroundings(name: str, page: BeautifulSoup) -> Iterator[str]:
     """Yield what lacks: both languages, a policy that is the first, one title, a foot, a way up."""
-    languages = {str(link["hreflang"]) for link in page.select("link[hreflang]")}
+    languages = {str(link["hreflang"]) for link in page.find_all("link", hreflang=True)}
     if languages != {"en", "zh-CN", "x-default"}:
         yield f"names the languages {languages}"
-    first, foot = page.select_one("head > *"), page.select_one(".colophon")
+    first = page.head.find(name=True)  # type: ignore[union-attr]
+    foot = page.find(class_="colophon")
     if first is None or first.get("http-equiv") != "Content-Security-Policy":
         yield "its policy is not the first in the head"
-    if len(page.select("h1")) != 1:
+    if len(page.find_all("h1")) != 1:
         yield "has not one heading of the first rank"
     if foot is None or not VERSION.search(foot.get_text(" ", strip=True)):
         yield "its foot lacks version, date or license"
-    if any(each.text.startswith("| ") for each in page.select("p")):
+    if any(each.text.startswith("| ") for each in page.find_all("p")):
         yield "a table is drawn as paragraphs: its template has a blank line between rows"
-    up, parent = page.select_one(".breadcrumb a"), page.select(".current-page > a")[-1:]
-    if "/frameworks/" in name and not (up and up["href"] == parent[0]["href"] == ALL):
-        yield "the way up is not above its title and in the navigation"
+    if "/frameworks/" in name:
+        up, parent = page.select_one(".breadcrumb a"), page.select(".current-page > a")[-1:]
+        if not (up and up["href"] == parent[0]["href"] == ALL):
+            yield "the way up is not above its title and in the navigation"
 
 
 def language(name: str, page: BeautifulSoup) -> Iterator[str]:
     """Yield what is in the other language; code is no text, and a Chinese text has Chinese."""
     chinese = name.startswith("zh-cn/")
-    described = [str(each["content"]) for each in page.select('meta[name="description"]')]
+    described = [str(each["content"]) for each in page.find_all("meta", {"name": "description"})]
     if name.endswith("/search.html") != (not described):
         yield "has no description"
     for text in described:
@@ -67,7 +69,7 @@ def language(name: str, page: BeautifulSoup) -> Iterator[str]:
             yield f"its description is not set as Chinese: {text}"
     if name == "zh-cn/index.html" and not CHINESE.search(page.title.text):  # type: ignore[union-attr]
         yield "its title has no Chinese"
-    labels = [str(each["aria-label"]) for each in page.select("[aria-label]")]
+    labels = [str(each["aria-label"]) for each in page.find_all(attrs={"aria-label": True})]
     for code in page.select("code, pre, svg, script, style, .sig, [lang=en]"):
         code.decompose()
     texts = page.find_all(["p", "li", "dd", "tr", "summary", "figcaption", "h1", "h2", "h3"])
@@ -85,15 +87,17 @@ def test_each_page_is_whole(site: Path) -> None:
     for path in sorted(site.glob("*/**/*.html")):
         name = path.relative_to(site).as_posix()
         page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
-        found = Counter(str(each["id"]) for each in page.select("[id]"))
+        found = Counter(str(each["id"]) for each in page.find_all(id=True))
         wrong += [f"{name}: has the ID {each} twice" for each in found if found[each] > 1]
-        ids[name], sections[name] = {*found}, [str(e["id"]) for e in page.select("section[id]")]
-        links[name] = [str(each["href"]) for each in page.select("a[href], link[href]")]
+        ids[name] = {*found}
+        sections[name] = [str(each["id"]) for each in page.find_all("section", id=True)]
+        links[name] = [str(each["href"]) for each in page.find_all(["a", "link"], href=True)]
         titles[name] = page.h1.get_text().casefold()  # type: ignore[union-attr]
         if page.select("meta[http-equiv=refresh]"):
             continue  # an old address: its link is what it has
-        following[name] = [str(each["href"]) for each in page.select("a.next-page")]
-        descriptions.update(str(e["content"]) for e in page.select('meta[name="description"]'))
+        following[name] = [str(each["href"]) for each in page.find_all("a", class_="next-page")]
+        described = page.find_all("meta", {"name": "description"})
+        descriptions.update(str(each["content"]) for each in described)
         for fact in navigation, surroundings, language:  # the last changes the page
             wrong += [f"{name}: {fault}" for fault in fact(name, page)]
     wrong += [f"{n} pages have the description {text}" for text, n in descriptions.items() if n > 1]
