@@ -368,12 +368,15 @@ def test_the_authors_handlers_of_signals_are_seen() -> None:
 
 def test_a_handler_that_uvloop_has_is_seen() -> None:
     loop: Any = uvloop.new_event_loop()
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     assert looks.handlers_of_author({loop: None}) == {}
     try:
         loop.add_signal_handler(signal.SIGTERM, lambda: None)
         found = looks.handlers_of_author({loop: None})
     finally:
-        loop.close()  # which gives the signals back
+        loop.remove_signal_handler(signal.SIGTERM)  # closed, it would keep the signal
+        loop.close()
+        signal.signal(signal.SIGTERM, before)
     assert [each[2].rpartition(".")[2] for each in found.values()] == ["<lambda>"]
 
 
