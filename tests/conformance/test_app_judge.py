@@ -21,6 +21,7 @@ from lifespec.words import Words
 JOB = Job("application", "shop:app", "asgi 2.0", 30.0)
 RECEIVED = LogLine(0.0, "received", "lifespan.startup")
 REFUSED = LogLine(1.0, "refused", "1", why=fact("no-event", value="1"))
+CALLED = LogLine(0, "called")
 REQUEST = LogLine(2.0, "called", "http", call=1)
 STOPS = LogLine(2.0, "offered", "lifespan.shutdown")
 KEY_ERROR = described(KeyError("pool"))
@@ -71,7 +72,7 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
 @pytest.mark.parametrize(
     ("seen", "label", "sentences"),
     [
-        (stopped(LogLine(0, "called"), LogLine(1.26, "sent", "lifespan.startup.complete")),
+        (stopped(CALLED, LogLine(1.26, "sent", "lifespan.startup.complete")),
          "starts", ["yes, in 1.3 s"]),
         (saw("failed", "", sent("'pool'"), caught=KEY_ERROR, framework="Quart"), "starts",
          ["no: KeyError: 'pool'", "(Quart sends only \"'pool'\"; this is what it had caught)"]),
@@ -84,7 +85,7 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
          ["the task `work`, made in shop.py:1. Cancel it in the clean-up.",
           "tasks of libraries: `poll`, `send`"]),
         # neither the cause, nor what a request logged
-        (saw("failed", "", REQUEST, error=KEY_ERROR, logged=RECORDS), "logged",
+        (saw("failed", "", CALLED, REQUEST, error=KEY_ERROR, logged=RECORDS), "logged",
          ["while starting: ERROR shop: no cache",
           "while starting: ERROR shop: no mail (OSError: refused)"]),
         (saw("complete", "returned serving", framework="Flama"), "notes",
