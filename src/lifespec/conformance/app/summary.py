@@ -385,7 +385,7 @@ def _logged(seen: Observation) -> Iterator[Fact]:
     """Yield each error that was logged, and when; without those that are the cause."""
     for record in seen.logged:
         when = "importing"
-        if record.time >= seen.log[0].time:
+        if seen.log and record.time >= seen.log[0].time:
             when = seen.moment(record.time)
         if when != "request" and not _is_cause(record, seen.errors):
             yield fact("logged-when", when=Fact(f"when-{when}"), record=record.fact())
