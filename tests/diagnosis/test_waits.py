@@ -4,7 +4,8 @@ import asyncio
 import functools
 import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -51,6 +52,20 @@ def leads_to_the_gate(found: waits.Wait) -> None:
     assert found.awaits == "thread"
     assert "Gate.wait" in functions
     assert "wait_elsewhere" not in functions
+
+
+async def below_many_routers(count: int = 150) -> None:
+    """Wait as a lifespan does below routers that FastAPI has included: each has two calls."""
+
+    @asynccontextmanager
+    async def merged() -> AsyncIterator[None]:
+        await below_many_routers(count - 1)
+        yield
+
+    if not count:
+        await asyncio.Event().wait()
+    async with merged():
+        pass
 
 
 async def lock() -> None:
@@ -166,6 +181,7 @@ async def of_a_library() -> None:
     ("call", "awaits"),
     [
         (lock, "lock"),
+        (below_many_routers, "event"),
         (event, "event"),
         (event_of_anyio, "event"),
         (event_with_a_limit, "event"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 _OF_CALLS = ("cr_frame", "gi_frame", "ag_frame", "get_coro")
 # by the name of its frame, where a call says whether it runs just now
 _RUNNING = {"cr_frame": "cr_running", "gi_frame": "gi_running", "ag_frame": "ag_running"}
-_DEEPEST = 200  # calls that await one another
+_DEEPEST = 2000  # calls that await one another: two for each router that FastAPI has included
 _MOST_REFERENTS = 1000  # of an object that is no call: what it awaits is among the first
 LIBRARY = os.path.dirname(os.__file__)
 _INSTALLED = ("site-packages", "dist-packages")
