@@ -140,7 +140,7 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([IMPORT._replace(main=[LIBRARY])], None),
         (
             [STILL._replace(unserved=True)],
-            f"the command has not begun to serve: it has been at the same line for 4 s, in {AT}",
+            f"no server has begun to serve: the command has been at the same line for 4 s, in {AT}",
         ),
         ([STILL], None),  # it may be no server
         ([STILL._replace(unserved=True, still=2)], None),

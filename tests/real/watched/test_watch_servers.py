@@ -97,8 +97,8 @@ KINDS = [
         for each in ("uvicorn", "hypercorn", "gunicorn-asgi")
     ),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
-    ("early", "own-loop", "", ["has not begun to serve: .* s, in `connect`, early.py:13"]),
-    ("early", "own-thread", "", ["has not begun to serve: .* s, in `<module>`, early.py:24"]),
+    ("early", "own-loop", "", ["no server has begun to serve: .* s, in `connect`, early.py:13"]),
+    ("early", "own-thread", "", ["no server has begun to serve: .* s, in `<module>`, early.py:24"]),
     ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
     ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
     ("gunicorn-asgi", "startup-fails", "", [f"startup failed: KeyError: {UNSET}"]),
