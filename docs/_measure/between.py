@@ -62,7 +62,7 @@ class Run:
         self.own = OSError("no cache")
 
     def note(self, *happening: Any) -> None:
-        self.happened.append([*happening])
+        self.happened.append(list(happening))
 
     async def play(self, wrap: Callable[[Application], Application]) -> Happened:
         """Call what `wrap` returns."""

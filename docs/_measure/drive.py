@@ -69,7 +69,7 @@ class Run:
         self.kept: list[bool] = []  # at each clean-up: whether it sees the context of the startup
 
     def note(self, *happening: Any) -> None:
-        self.happened.append([*happening])
+        self.happened.append(list(happening))
 
     async def resource(self, function: str, name: str) -> str:
         """Stand in for `connect` and `disconnect`."""
@@ -77,7 +77,7 @@ class Run:
         self.hooks.add(asyncio.current_task())
         if function == "disconnect":
             self.kept.append(OPENED.get())
-        place = [*self.question.fault[:2]]
+        place = list(self.question.fault[:2])
         if [function, name] == place and CLOSES not in self.happened:
             if self.question.fault[2] == "raises":
                 raise OSError("no cache")

@@ -44,7 +44,7 @@ def pythons() -> list[Python]:
     PYTHONS names the programs to choose from, in place of all on PATH and in pyenv's folder.
     """
     if named := os.environ.get("PYTHONS"):
-        known = [*_versions(named.split())]
+        known = list(_versions(named.split()))
         return [Python(*known[0]), *(Python(*each) for each in known[-1:] if each != known[0])]
     own = Python("{}.{}".format(*sys.version_info), sys.executable)
     folder = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -82,12 +82,12 @@ def environment(needs: Needs, python: Python, *, alone: bool = False) -> Path:
     packages = "-".join(map(_key, needs.packages))
     own_folder = ROOT / "build" / "rows" / f"{needs.group}-{packages}-{python.version}"
     if needs.requirements:
-        folder, requirements = own_folder, [*needs.requirements]
+        folder, requirements = own_folder, list(needs.requirements)
     else:
         folder = ROOT / "build" / f"{needs.group}-{python.version}"
         requirements = of_group(needs.group)
         if alone and not _is_complete(folder, requirements):
-            folder, requirements = own_folder, [*_chosen(requirements, needs)]
+            folder, requirements = own_folder, list(_chosen(requirements, needs))
     folder.parent.mkdir(parents=True, exist_ok=True)
     with folder.with_name(f"{folder.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several programs of `make measure` need the same one
@@ -99,7 +99,7 @@ def environment(needs: Needs, python: Python, *, alone: bool = False) -> Path:
 def of_group(name: str) -> list[str]:
     """Return the requirements of a group of pyproject.toml, and of groups that it includes."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    return [*_included(project["dependency-groups"], name)]
+    return list(_included(project["dependency-groups"], name))
 
 
 def _included(groups: Mapping[str, Sequence[Any]], name: str) -> Iterator[str]:

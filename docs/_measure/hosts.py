@@ -80,7 +80,7 @@ class Subject(NamedTuple):
     def conditions(self, environment: Path) -> dict[str, str]:
         """Return which event loop and which parser of HTTP a server of the shop uses."""
         port = free_port()
-        return conditions(self.words(environment, port), port, [*PROGRAMS.glob("*.toml")])
+        return conditions(self.words(environment, port), port, list(PROGRAMS.glob("*.toml")))
 
 
 SUBJECTS = {name: Subject(**row) for name, row in ROWS["rows"].items()}
@@ -118,7 +118,7 @@ class Run(Program):
             self.note("prints", each)
 
     def note(self, *happening: Any) -> None:
-        self.noted.append((time.monotonic(), [*happening]))
+        self.noted.append((time.monotonic(), list(happening)))
 
     def ask(self) -> None:
         """Send a request until it is answered, as long as the host may still start."""

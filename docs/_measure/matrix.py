@@ -42,7 +42,7 @@ class ClientJudge(OfServer):
         """The exception that left it, or ""."""
         if self.seen.status != RAISED:
             return ""
-        lines = [*without_tracebacks(self.seen.output)]
+        lines = list(without_tracebacks(self.seen.output))
         return short(lines[-1] if lines else "an exception")
 
     @property
@@ -175,7 +175,7 @@ def varying(found: Sequence[Row], again: Sequence[Row]) -> list[Row]:
     rows = []
     for finding in found:
         key = (finding["case"], finding["rule"])
-        others = {*second.get(key, ())} - {*first[key]}
+        others = set(second.get(key, ())) - set(first[key])
         row = {**finding}
         if others:
             row["varies"] = sorted(map(str, others))
@@ -256,7 +256,7 @@ def row(record: str, environment: Path, name: str) -> Row:
         **answers(found),
     }
     if record == "servers" and made["counts"]["skip"] < sum(made["counts"].values()):
-        often = [check(target, server_check.chosen([*ROWS["exits"]])) for _ in range(1, OFTEN)]
+        often = [check(target, server_check.chosen(list(ROWS["exits"]))) for _ in range(1, OFTEN)]
         made["exits"] = exits([report, *often])
     if record == "servers":
         made["conditions"] = subject.conditions(environment)

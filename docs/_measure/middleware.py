@@ -89,7 +89,7 @@ def answers(
 ) -> dict[str, Answer]:
     """Return the answer of each column, and the worst verdict of the suite."""
     runs = {fault: Happened(each) for fault, each in happened.items()}
-    found = {*verdicts}
+    found = set(verdicts)
     worst = next(each for each in ("fail", "warn", "pass") if each in found)
     return {**{say.__name__: say(runs) for say in COLUMNS}, "check": [worst]}
 

@@ -92,7 +92,7 @@ class Place:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while pids := [*self.processes()]:
+        while pids := list(self.processes()):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

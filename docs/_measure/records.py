@@ -103,7 +103,7 @@ def measure(
                 else:
                     print(f"{name}, Python {python.version}", flush=True)
 
-    keep(Path(file), [*needs], rows(), on_newest=on_newest, **about)
+    keep(Path(file), list(needs), rows(), on_newest=on_newest, **about)
     sys.stderr.writelines(failed)
     return bool(failed)
 
@@ -118,11 +118,11 @@ def versions(environment: Path, packages: Sequence[str]) -> dict[str, str]:
 
 def select(names: Sequence[str], known: Iterable[str]) -> list[str]:
     """Return the names, or all that are known; end with a sentence if one is not."""
-    rows = [*known]
+    rows = list(known)
     for name in names:
         if name not in rows:
             raise SystemExit(f"The record has no row {name!r}: name one of {', '.join(rows)}.")
-    return [*names] or rows
+    return list(names) or rows
 
 
 def now(environment: Path) -> dict[str, str]:
@@ -166,7 +166,7 @@ def keep(
     for row in rows:
         kept[key(row)] = row
         if on_newest(row["name"]) and len(measured) > 1:
-            for name, python in [*kept]:
+            for name, python in list(kept):
                 if name == row["name"] and python not in measured:
                     del kept[name, python]
         path.write_text(written({**about, "subjects": in_order(kept.values(), order)}), "utf-8")
@@ -194,7 +194,7 @@ def merged(path: str) -> None:
         key = row["name"], minor(row)
         if row["date"] >= rows.get(key, row)["date"]:
             rows[key] = row
-    Path(path).write_text(written(record | {"subjects": [*rows.values()]}), "utf-8")
+    Path(path).write_text(written(record | {"subjects": list(rows.values())}), "utf-8")
 
 
 def _stage(number: int, path: str) -> Row:

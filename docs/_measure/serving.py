@@ -71,7 +71,7 @@ def _end(number: int, _frame: object) -> None:
     """End what was started here, and then this process, whose threads wait for much of it."""
     with contextlib.suppress(OSError):
         os.write(2, b"ended: so are the servers that were started\n")
-    while started := [*_started()]:
+    while started := list(_started()):
         for pid in started:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -119,7 +119,7 @@ class Program:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for pid in [*_descendants(self.process.pid)]:
+        for pid in list(_descendants(self.process.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(ProcessLookupError):

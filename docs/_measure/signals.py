@@ -259,7 +259,7 @@ def pressed(environment: Path, name: str, hang: str, many: str, keys: str) -> Fa
             stage.until("request")
         time.sleep(SETTLES)
         first, *rest = KEYS[keys]
-        before = {*stage.noted()}
+        before = set(stage.noted())
         stage.send_first(*first)
         for number, to in rest:
             stage.program.wait(AFTER_KEYS)
@@ -269,7 +269,7 @@ def pressed(environment: Path, name: str, hang: str, many: str, keys: str) -> Fa
         return {
             "ended": [ended],
             "left": [is_left(group) if ended else False],
-            "starts anew": [bool({*stage.noted()} - before)],
+            "starts anew": [bool(set(stage.noted()) - before)],
             "last": [] if ended else plain(stage.program.lines)[-1:],
         }
 

@@ -129,7 +129,7 @@ def _programs(case: nodes.Element) -> list[nodes.Node]:
     def is_part(node: nodes.Node) -> bool:
         return not (isinstance(node, nodes.section) or "decision" in cast("nodes.Element", node))
 
-    return [*takewhile(is_part, case.parent.children[case.parent.index(case) + 1 :])]
+    return list(takewhile(is_part, case.parent.children[case.parent.index(case) + 1 :]))
 
 
 def _fold(case: nodes.Element, programs: Collection[nodes.Node], title: str) -> None:
@@ -188,8 +188,8 @@ def _cells(
     _name, title, *_does, foot = cast("list[nodes.Element]", case.children)
     words = (node.deepcopy() for node in title.children)
     yield [nodes.paragraph("", "", nodes.reference("", "", *words, refid=case["decision"]))]
-    yield [*_ends(facts, translate)]
-    yield [*_logged(facts["log"], translate)] or [_nothing()]
+    yield list(_ends(facts, translate))
+    yield list(_logged(facts["log"], translate)) or [_nothing()]
     sources = foot.findall(nodes.inline)
     yield [_small(nodes.Text(each.astext())) for each in sources if each["classes"] == SOURCE]
 

@@ -105,7 +105,7 @@ class RuleDirective(SphinxDirective):
             specs = other or tuple(each for each in rule.specs if rule.level(each))
             named = f"**{heading(rule, specs, self.translate)}** "
             found.append(self._paragraph(named + prose(rule.sentence(other, self.translate))))
-        if links := [*self._links(rule.rule_id)]:
+        if links := list(self._links(rule.rule_id)):
             found.append(nodes.paragraph("", "", *_spaced(links), classes=["rule-links"]))
         return folded_node("", *found, classes=["sources"])
 
@@ -157,7 +157,7 @@ def _source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
         line = _by_section([each for each in rule.sources if each.level == level], translate)
         if len(levels) > 1:
             yield pair % (translate(level), line)
-        elif {*rule.specs} - {*rule.unspecified} == {*SPECS}:
+        elif set(rule.specs) - set(rule.unspecified) == set(SPECS):
             yield translate(_("In all specifications: %s")) % line
         else:
             yield translate(_("Source: %s")) % line
@@ -167,7 +167,7 @@ def _source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
 
 def _unspecified(rule: Rule, translate: Translate) -> str:
     """Name the specifications that do not state a rule."""
-    if {*rule.unspecified} == {*SPECS}:
+    if set(rule.unspecified) == set(SPECS):
         return translate(_("Not specified by any specification"))
     return translate(_("Not specified by %s")) % names(rule.unspecified, translate)
 
@@ -181,7 +181,7 @@ def _by_section(sources: Sequence[Source], translate: Translate) -> str:
     for source in sources:
         links = {spec: address(spec, source.text, source.section) for spec in source.specs}
         url = ""
-        if len({*links.values()}) == 1:
+        if len(set(links.values())) == 1:
             links, url = {}, next(iter(links.values()))
         owner = _owner(source, links, translate)
         found.setdefault(owner, []).append(f"“{_link(source.section, url)}”")

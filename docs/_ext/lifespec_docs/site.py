@@ -161,7 +161,7 @@ def refuse_dead_links(
 ) -> None:
     """Warn of a link to an ID that its page does not have: raw HTML escapes Sphinx's check."""
     body = context.get("body", "") if doctree else ""
-    for name in sorted({*LINK.findall(body)} - {*ID.findall(body)}):
+    for name in sorted(set(LINK.findall(body)) - set(ID.findall(body))):
         logger.warning("The link #%s leads nowhere on this page.", name, location=pagename)
 
 

@@ -110,10 +110,10 @@ class TableDirective(SphinxDirective):
         before = {id(section) for section in self.state.document.findall(nodes.section)}
         found = self.parse_text_to_nodes(self._text(), allow_section_headings=True)
         sections = self.state.document.findall(nodes.section)  # which MyST appends by itself
-        drawn = [*found]
+        drawn = list(found)
         drawn += [section for section in sections if id(section) not in before]
         for root in drawn:
-            for node in [*root.findall()]:  # a list: they are replaced meanwhile
+            for node in list(root.findall()):  # a list: they are replaced meanwhile
                 self._settle(node)
         return [*found, *self._caption(drawn)]
 
@@ -168,7 +168,7 @@ class TableDirective(SphinxDirective):
         caption = nodes.title(text, "", *inlines)
         self.set_source_info(caption)
         tables[0].insert(0, caption)
-        return [*messages]
+        return list(messages)
 
 
 def setup(app: Sphinx) -> None:

@@ -36,7 +36,7 @@ def in_data(
     file: BinaryIO, *_: object, **_options: object
 ) -> Iterator[tuple[int, None, str, list[str]]]:
     """Extract the words of a TOML file, as a method of Babel."""
-    texts = [*_texts(tomllib.load(file), within=False)]
+    texts = list(_texts(tomllib.load(file), within=False))
     levels = LEVEL.findall(" ".join(texts))
     yield from ((1, None, text, []) for text in dict.fromkeys([*levels, *texts]))
 

@@ -79,12 +79,12 @@ def blocks(path: Path, page: str) -> list[Block]:
     """Return the blocks of a file that run, in order; `page` is its name in messages."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".rst":
-        return [*_rst_checks(text, page)]
-    fences = [*_fences(PARSER.parse(text), 0)]
+        return list(_rst_checks(text, page))
+    fences = list(_fences(PARSER.parse(text), 0))
     if path.name == "README.md":  # others render it, which know no {output}
         fences = [_as_output(fence) for fence in fences]
     shown = {path.parent / fence.argument for fence in fences if fence.language == "{shown}"}
-    return [*_runnable(fences, text.split("\n"), page, sorted(shown))]
+    return list(_runnable(fences, text.split("\n"), page, sorted(shown)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,7 @@ def signalled(part: str, server: str, *conditions: str) -> list[dict[str, Any]]:
         about = {f"Python {version}", subject["conditions"]["loop"]}
         if subject["name"].removesuffix(", uvloop") == server:
             runs = _OBSERVED[part](subject[part])
-            found += [facts for labels, facts in runs if {*conditions} <= {*labels, *about}]
+            found += [facts for labels, facts in runs if set(conditions) <= {*labels, *about}]
     if not found:
         raise AssertionError(f"nothing was recorded: {part}, {server}, {', '.join(conditions)}")
     return found
@@ -287,9 +287,9 @@ def expect(kind: type[BaseException], text: str = "") -> Iterator[SimpleNamespac
 def traced(tree: ast.Module) -> dict[int, str]:
     """Let each `assert` and each `with expect` of a check note that it ran; return them by line."""
     lines: dict[int, str] = {}
-    for node in [*ast.walk(tree)]:
+    for node in list(ast.walk(tree)):
         for _, body in ast.iter_fields(node):
-            for each in [*body] if isinstance(body, list) else ():
+            for each in list(body) if isinstance(body, list) else ():
                 entered = map(ast.unparse, each.items) if isinstance(each, ast.With) else ()
                 if isinstance(each, ast.Assert) or "expect(" in "".join(entered):
                     lines[each.lineno] = ast.unparse(each).splitlines()[0]

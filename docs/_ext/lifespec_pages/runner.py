@@ -101,10 +101,10 @@ def run(block: Block, namespace: Namespace, rewrite: Rewrite | None = None) -> N
     try:
         if block.kind == "process":
             printed = _printed_by_process(block)
-            differences = [*_compared(block.output_line, printed, block.output)]
+            differences = list(_compared(block.output_line, printed, block.output))
         else:
             with namespace.staged(), limited(LIMIT):
-                differences = [*_differences(block, namespace, rewrite)]
+                differences = list(_differences(block, namespace, rewrite))
     except Timeout as error:
         raise _too_long(block, _line(block, error), LIMIT) from None
     if differences:
@@ -278,7 +278,7 @@ def _printed_by_process(block: Block) -> str:
         english, chinese = _reports(block)
         return chinese if block.locale.startswith("zh") else english
     program = "\n" * (block.line - 1) + block.source  # so that tracebacks name the page's line
-    files, variables = [*block.files], dict[str, str]()
+    files, variables = list(block.files), dict[str, str]()
     command: tuple[str, ...] = ("example.py",)
     if block.language == "sh":
         files.append(("commands.sh", block.source))

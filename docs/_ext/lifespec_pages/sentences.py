@@ -69,7 +69,7 @@ def groups(root: Path) -> dict[str, list[Group]]:
         lines = (root / page).read_text("utf-8").split("\n")
         blocks, titles = _page(root, page, rules)
         prose = [each for each in sentences if each.docstring or each.line not in titles]
-        found[page] = [*_grouped(prose, blocks, titles, lines)]
+        found[page] = list(_grouped(prose, blocks, titles, lines))
         for sentence in prose:  # a rule that is linked proves its sentence, too
             for name in RULE.findall(sentence.text):
                 if name in rules:

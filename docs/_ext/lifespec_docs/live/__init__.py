@@ -29,7 +29,7 @@ def runnable(programs: Iterable[str]) -> Iterator[bool]:
     """Yield for each program of a page whether a browser has the modules and names that it uses."""
     absent: set[str] = set()  # names of programs that do not run
     for source in programs:
-        imported, words = {*IMPORTED.findall(source)}, {*re.findall(r"\w+", source)}
+        imported, words = set(IMPORTED.findall(source)), set(re.findall(r"\w+", source))
         defined, _read = module_names(source)
         absent -= defined
         runs = imported <= MODULES and not words & (NATIVE | absent)

@@ -68,7 +68,7 @@ def _fact(subject: Row, runs: Row, signal: str, fact: str) -> bool | list[str]:
     if not run:
         return []
     if name == "statuses":
-        return [*map(shell_status, run[name])]
+        return list(map(shell_status, run[name]))
     return bool(run[name])
 
 
@@ -80,14 +80,14 @@ def exits(subject: Row, way: str) -> list[str]:
     run = subject["runs"]["fails"].get(way)
     if not run or not run["alone"]:
         return []
-    statuses = {*run["statuses"]}
+    statuses = set(run["statuses"])
     for row in subjects("servers"):
         if row["command"] != subject["command"] or python_version(row) != python_version(subject):
             continue
         for status, by in row.get("exits", {}).get(CASES[way], []):
             if by == "itself":
                 statuses.add(status)
-    return [*map(shell_status, sorted(statuses))]
+    return list(map(shell_status, sorted(statuses)))
 
 
 def which_server() -> Row:

@@ -53,8 +53,8 @@ def measured(name: str) -> dict[str, Any]:
         "record": record,
         "packages": packages,
         "alone": [row for row in rows if row["date"] != record["date"]],
-        "pythons": [*dict.fromkeys(row["python"] for row in rows)],
-        "dates": [*dict.fromkeys([dates[0], dates[-1]])],
+        "pythons": list(dict.fromkeys(row["python"] for row in rows)),
+        "dates": list(dict.fromkeys([dates[0], dates[-1]])),
     }
 
 

@@ -63,7 +63,7 @@ def stops() -> Row:
         by_way = {}
         for way, run in subject["stops"].items():
             cleans = dict.fromkeys(_part(seconds) for seconds in run["cleans"])
-            by_way[way] = {"shutdown": run["shutdown"], "cleans": [*cleans]}
+            by_way[way] = {"shutdown": run["shutdown"], "cleans": list(cleans)}
         return by_way
 
     rows = []
@@ -138,10 +138,10 @@ def hangs() -> Row:
             for row in split(ends):
                 last: dict[str, None] = {}
                 for under, seen in keys.items():
-                    if {*row.conditions} <= {*under}:
+                    if set(row.conditions) <= set(under):
                         last |= dict.fromkeys(seen["Ctrl-C"]["last"])
                 [worded] = in_words([row])
-                told = {"server": named(subjects), "waits": waits, "last": [*last]}
+                told = {"server": named(subjects), "waits": waits, "last": list(last)}
                 rows.append({**told, "conditions": worded.conditions, **row.value})
     return {"rows": rows}
 

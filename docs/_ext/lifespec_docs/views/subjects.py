@@ -62,8 +62,8 @@ def answers(record: str, group: str, *kinds: str) -> Row:
         if group not in row["answers"] or (kinds and row["kind"] not in kinds):
             continue
         answered = row["answers"][group]
-        columns = [*answered]  # the same for all
-        rows.append({**head(record, row), "python": row["on"], "answers": [*answered.values()]})
+        columns = list(answered)  # the same for all
+        rows.append({**head(record, row), "python": row["on"], "answers": list(answered.values())})
     return {"of": record, "group": group, "columns": columns, "rows": rows}
 
 
@@ -101,7 +101,7 @@ def profile(record: str, name: str) -> Row:
         programs |= dict.fromkeys(_programs(row))
         for group, columns in row["answers"].items():
             groups[group] = _rows(rows, group, columns)
-    return {"of": record, "subjects": subjects, "groups": groups, "programs": [*programs]}
+    return {"of": record, "subjects": subjects, "groups": groups, "programs": list(programs)}
 
 
 def _rows(rows: Sequence[Row], group: str, columns: Iterable[str]) -> dict[str, list[list[str]]]:

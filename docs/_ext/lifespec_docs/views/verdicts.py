@@ -78,7 +78,7 @@ def _skipped(row: Row) -> list[tuple[Row, list[tuple[str, str]]]]:
             reasons.append(reason)
             cells.append([])
         cells[reasons.index(reason)].append((kind, cell))
-    return [*zip(reasons, cells, strict=True)]
+    return list(zip(reasons, cells, strict=True))
 
 
 def subject(name: str, of: str) -> Row:
@@ -91,7 +91,7 @@ def findings(name: str, of: str) -> Row:
     """Arrange the sentences about a subject, the worst first, then what could not be observed."""
     (row,) = (row for row in subjects(name) if row["name"] == of)
     return {
-        "items": [*_items(row, anchors(name, row))],
+        "items": list(_items(row, anchors(name, row))),
         "skipped": _skipped(row),
         "places": anchors(name, row),
         "starts": has_lifespan(row),
@@ -138,7 +138,7 @@ def matrix(name: str, kind: str = "rules", *form: str) -> Row:
     groups = {}
     for stage, cells in of_stage.items():
         if cells:
-            groups[stage] = (STAGES.get(stage, ""), [*cells])
+            groups[stage] = (STAGES.get(stage, ""), list(cells))
     return {
         "of": name,
         "kind": kind,
