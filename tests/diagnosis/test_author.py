@@ -125,7 +125,7 @@ def test_a_path_is_one_by_which_a_file_can_be_found(
 def test_an_exception_is_described_by_the_first_of_its_group_and_a_place_of_its_causes() -> None:
     class Silent(Exception):
         def __str__(self) -> str:
-            raise ValueError
+            raise asyncio.CancelledError
 
     try:
         try:

@@ -1,6 +1,7 @@
 """What is found about an application that is started for a test."""
 
 import asyncio
+import logging
 import os
 import subprocess
 import sys
@@ -405,15 +406,65 @@ def test_what_goes_on_only_since_the_limit_woke_its_loop_is_told(loop: Any) -> N
     assert "loop.call_soon_threadsafe(event.set)" in said
 
 
-async def test_a_task_that_fails_while_stopping_is_named() -> None:
-    async def fails() -> None:
-        raise OSError("no disk")
+# ---- each kind of what is warned about ---------------------------------------------------------
 
-    async def starts_one(_: Any) -> None:
-        tasks.append(asyncio.create_task(fails()))
-        await asyncio.wait(tasks)
+released = threading.Event()
+begun: list[Any] = []  # keeps what was begun until its test has ended it
 
-    tasks: list[asyncio.Task[None]] = []
-    with pytest.warns(LifespanWarning, match="while stopping, the task"):
-        async with Running(says("receive", STARTED, "receive", starts_one, STOPPED)):
-            pass
+
+async def starts_a_thread(_: Any) -> None:
+    begun.append(threading.Thread(target=released.wait))
+    begun[0].start()
+
+
+async def starts_a_process(_: Any) -> None:
+    begun.append(subprocess.Popen(["cat"], stdin=subprocess.PIPE))  # noqa: ASYNC220
+
+
+async def fails() -> None:
+    raise OSError("no disk")
+
+
+async def lets_a_task_fail(_: Any) -> None:
+    begun.append(asyncio.create_task(fails()))
+    await asyncio.wait(begun)
+
+
+async def logs_an_error(_: Any) -> None:
+    logging.getLogger("shop").error("no cache")
+
+
+@pytest.mark.parametrize(
+    ("steps", "text", "at"),
+    [
+        ((starts_a_thread, STARTED, "receive"), "a thread", line_of(starts_a_thread, 2)),
+        ((starts_a_process, STARTED, "receive"), "child process cat", line_of(starts_a_process, 1)),
+        ((lets_a_task_fail, STARTED, "receive"), "Until shutdown nothing", line_of(fails, 1)),
+        ((STARTED, "receive", lets_a_task_fail), "while stopping, the task", line_of(fails, 1)),
+        ((logs_an_error, STARTED, "receive"), "ERROR shop: no cache", ""),
+    ],
+)
+async def test_each_kind_of_what_it_leaves_is_a_warning_with_its_line(
+    steps: Any, text: str, at: str
+) -> None:
+    begun.clear()
+    released.clear()
+    try:
+        with pytest.warns(LifespanWarning) as caught:
+            async with Running(says("receive", *steps, STOPPED)):
+                pass
+    finally:
+        released.set()
+        for left in begun:
+            if isinstance(left, subprocess.Popen):
+                left.communicate()
+            elif isinstance(left, threading.Thread):
+                left.join()
+    assert any(text in str(each.message) and at in str(each.message) for each in caught), [
+        str(each.message) for each in caught
+    ]
+
+
+def test_wrong_arguments_raise_before_anything_starts() -> None:
+    with pytest.raises(ValueError, match="at least 0 seconds"):
+        Running(shop, startup_timeout=-1)
