@@ -41,8 +41,9 @@ SRC = "src/lifespec"
 FILES = "server.py", "server_trio.py", "application.py", "validate.py", "composition.py"
 TESTS = {name: [f"tests/test_{Path(name).stem}.py", "tests/every"] for name in FILES}
 TESTS["server.py"].append("tests/test_server_asyncio.py")
+WORKERS = "-n", "4"  # of tests that wait for servers most of their time
 ROOMS = {  # folders that are changed, each with its tests
-    "conformance": (f"{SRC}/conformance", ["tests/conformance", "tests/sentences"]),
+    "conformance": (f"{SRC}/conformance", [*WORKERS, "tests/conformance", "tests/sentences"]),
     "diagnosis": (f"{SRC}/diagnosis", ["tests/diagnosis", "tests/conformance"]),
     "watch": (f"{SRC}/watch", ["tests/watch"]),
     "lifespec_pages": ("docs/_ext/lifespec_pages", ["tests/docs"]),
