@@ -43,7 +43,7 @@ TESTS = {name: [f"tests/test_{Path(name).stem}.py", "tests/every"] for name in F
 TESTS["server.py"].append("tests/test_server_asyncio.py")
 WORKERS = "-n", "4"  # of tests that wait for servers most of their time
 ROOMS = {  # folders that are changed, each with its tests
-    "conformance": (f"{SRC}/conformance", [*WORKERS, "tests/conformance", "tests/sentences"]),
+    "conformance": (f"{SRC}/conformance", ["tests/conformance", "tests/sentences"]),
     "diagnosis": (f"{SRC}/diagnosis", ["tests/diagnosis", "tests/conformance"]),
     "watch": (f"{SRC}/watch", ["tests/watch"]),
     "lifespec_pages": ("docs/_ext/lifespec_pages", ["tests/docs"]),
@@ -253,7 +253,7 @@ def rows(room: str) -> list[Row]:
         return [row for row in copied if row.name == room]
     folder, tests = ROOMS[room]
     files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py"))
-    return [Row(room, files, tests)]
+    return [Row(room, files, [*WORKERS, *tests])]
 
 
 def drawn(row: Row, number: str, seed: int) -> list[Change]:

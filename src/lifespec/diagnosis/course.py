@@ -80,7 +80,8 @@ COURSE_TABLE = (
     Transition("cut", "exited", "over", "exited-at-shutdown"),
     Transition("cut", "gone", "over", "clean-up-cut-off"),
 )
-REFUSED = ("raised-on-scope", "returned-on-scope")  # of which it has taken no part
+# kinds of ends of an application that takes no part in lifespan
+TAKES_NO_PART = ("raised-on-scope", "returned-on-scope")
 FAILED = ("failed", "failed-at-shutdown")  # kinds of ends of which the application has said why
 _ROWS = {(row.state, row.happened): row for row in COURSE_TABLE}
 

@@ -239,14 +239,7 @@ def _handles(owner: Any, after: list[int]) -> bool:
 
 def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
     """Yield what a CancelledError has skipped in the block that has caught it."""
-    skipped: list[ast.stmt] = []
-    for block in reversed(_caught(step)):
-        if isinstance(block.owner, LOOPS):
-            continue
-        for statement in block.statements[block.at + 1 :]:
-            if _awaits(statement):
-                skipped.append(statement)
-    yield from _first_of("skipped", step, skipped)
+    yield from _first_of("skipped", step, _awaiting_after(_caught(step)))
 
 
 def _skipped_below(steps: list[PassedFrame]) -> Iterator[Fact]:
@@ -257,14 +250,21 @@ def _skipped_below(steps: list[PassedFrame]) -> Iterator[Fact]:
     for step in steps:
         if not step.in_lifespan:
             continue
-        skipped: list[ast.stmt] = []
-        for block in reversed(_blocks(step)):
-            if isinstance(block.owner, LOOPS):
-                continue
-            for statement in block.statements[block.at + 1 :]:
-                if statement.lineno not in step.after and _awaits(statement):
-                    skipped.append(statement)
+        awaiting = _awaiting_after(_blocks(step))
+        skipped = [statement for statement in awaiting if statement.lineno not in step.after]
         yield from _first_of("left-out", step, skipped)
+
+
+def _awaiting_after(blocks: list[Block]) -> list[ast.stmt]:
+    """Return what awaits in blocks after where they were left; loops are left out."""
+    awaiting: list[ast.stmt] = []
+    for block in reversed(blocks):
+        if isinstance(block.owner, LOOPS):
+            continue
+        for statement in block.statements[block.at + 1 :]:
+            if _awaits(statement):
+                awaiting.append(statement)
+    return awaiting
 
 
 def _caught(step: PassedFrame) -> list[Block]:

@@ -273,15 +273,15 @@ class WatchedCommand:
                 continue
             if look and not is_over and (look.open or look.blocked):
                 continue
-            has_started = STARTUP_COMPLETE in process.times or process.is_refused
+            may_serve = STARTUP_COMPLETE in process.times or process.takes_no_part
             taken = handler(process, first.name)
-            if has_started and taken:
+            if may_serve and taken:
                 what = fact("signal-taken", signal=first.name, handler=taken)
                 self.say(process, Cause("taken", "", what))
                 continue
             if first.to_all or command.pid in self.processes:
                 continue
-            if has_started or is_over:
+            if may_serve or is_over:
                 what = self._lost(first, command, process)
                 self.say(process, Cause("lost", "", what))
 
@@ -335,7 +335,7 @@ class WatchedCommand:
         first = served[0]
         started = first.times.get(STARTUP_COMPLETE)
         if started is None:
-            return [Fact("end-refused" if first.is_refused else "end-not-started")]
+            return [Fact("end-took-no-part" if first.takes_no_part else "end-not-started")]
         parts = [fact("end-started", seconds=_tenths(started - first.times["called"]))]
         if is_stopped:
             parts += self._stopped(served)

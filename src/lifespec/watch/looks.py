@@ -98,7 +98,9 @@ def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
     # uvloop has them in no attribute, and files by their numbers beside them
     for part in gc.get_referents(loop):
         handle = part.get(number) if type(part) is dict else None
-        if type(handle).__name__ == "Handle":
+        if hasattr(
+            handle, "cancelled"
+        ):  # as each handle of asyncio; what waits for a file has none
             found += gc.get_referents(handle)
     return found
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lifespec.diagnosis.course import (
-    REFUSED,
     SHUTDOWN_COMPLETE,
     SHUTDOWN_FAILED,
     STARTUP_COMPLETE,
+    TAKES_NO_PART,
     Course,
 )
 from lifespec.diagnosis.stacks import CANCELLATIONS
@@ -172,9 +172,9 @@ class WatchedProcess:
         self.handlers = dict(same)
 
     @property
-    def is_refused(self) -> bool:
+    def takes_no_part(self) -> bool:
         """Whether the application took no part in lifespan: it may be served all the same."""
-        return any(end.kind in REFUSED for end in self.endings)
+        return any(end.kind in TAKES_NO_PART for end in self.endings)
 
     # ---- what it is at ----
 

@@ -166,13 +166,13 @@ class Observation:
         return 0.0, 0.0
 
     def moment(self, time: float) -> str:
-        """Return in which of its moments a time is: starting, serving, request or stopping."""
-        now = "starting"
+        """Return in which moment a time is: importing, starting, serving, request or stopping."""
+        now = "importing"
         for line in self.log:
             if line.time > time:
                 continue
-            if line.kind == "called" and line.call:
-                now = "request"
+            if line.kind == "called":
+                now = "request" if line.call else "starting"
             else:
                 now = MOMENTS.get((line.kind, line.type), now)
         return now

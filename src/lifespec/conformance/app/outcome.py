@@ -2,7 +2,7 @@
 
 from lifespec.conformance.app.answers import REFUSED
 from lifespec.conformance.app.observation import LONG_ANSWER, NO_ANSWER, Answer, Observation
-from lifespec.diagnosis.course import FAILED
+from lifespec.diagnosis.course import FAILED, TAKES_NO_PART
 from lifespec.diagnosis.fact import Fact, fact
 
 COMPLETE_OR_FAILED = ("complete", "failed")
@@ -10,7 +10,7 @@ RETURNED_EARLY = Answer("returned", "serving", "returned-early")
 ENDED = ("raised", "returned")  # instead of an answer
 LATE = ("silent", "hung")
 # kinds of ends that have a sentence for themselves, whether the call was to start or to stop
-WHOLE = ("raised-on-scope", "returned-on-scope", "returned-early")
+WHOLE = (*TAKES_NO_PART, "returned-early")
 
 
 def answers(seen: Observation) -> tuple[Answer, Answer]:

@@ -59,7 +59,7 @@ STAYS = 4.0  # the same if its application has left something: then it may be sa
 LOOK_AT_PIPES = 0.05  # seconds after which the processes are looked at, too
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
 
-# by the name of a target: warnings while it was imported, which processes that are forked have
+# Python's warnings in the import of each target, by its name; forked processes inherit them
 at_import: defaultdict[str, list[Logged]] = defaultdict(list)
 
 
@@ -413,9 +413,7 @@ def _of_call(job: Job, seen: Observation, logged: list[Logged]) -> list[Logged]:
     What belongs to an earlier call is left out: that on asyncio before trio, or the first of two.
     """
     records = [warning for warning in at_import[job.name] if warning.made_at]
-    for record in logged:
-        if record.time >= seen.log[0].time:
-            records.append(record)
+    records += [record for record in logged if seen.moment(record.time) != "importing"]
     return records
 
 

@@ -12,6 +12,7 @@ from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.outcome import (
     ENDED,
     RETURNED_EARLY,
+    WHOLE,
     answer,
     answers,
     starts,
@@ -39,7 +40,6 @@ NOTES = (  # kinds of facts that its author may want to know, in this order
     *NOT_ENTERED,
     "skipped",
 )
-OF_FRAMEWORKS = ("raised-on-scope", "returned-on-scope", "returned-early")  # and not of authors
 MOST_SHOWN = 3  # lines of a stack, lifespans that never ran
 FAILS, TOO_MANY = 400, 429  # statuses of HTTP: from here on a request fails; no fault of a start
 
@@ -268,7 +268,7 @@ class Summary:
         if on_errors and given.when == "serving":
             return
         said = answer(seen, phase, self.limit)
-        if seen.framework and said.kind in OF_FRAMEWORKS:
+        if seen.framework and said.kind in WHOLE:
             is_own = seen.refuses or (seen.error and seen.error.place)
             # what its author has given to an application is dropped on its way to that
             if not is_own and not self._never_ran():
@@ -384,9 +384,7 @@ def _leftovers(seen: Observation) -> Iterator[Fact]:
 def _logged(seen: Observation) -> Iterator[Fact]:
     """Yield each error that was logged, and when; without those that are the cause."""
     for record in seen.logged:
-        when = "importing"
-        if seen.log and record.time >= seen.log[0].time:
-            when = seen.moment(record.time)
+        when = seen.moment(record.time)
         if when != "request" and not _is_cause(record, seen.errors):
             yield fact("logged-when", when=Fact(f"when-{when}"), record=record.fact())
 
