@@ -142,8 +142,8 @@ async def life(app):
     yield
 
 ## it awaits nothing
-> while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited: it was
-> it was made in `life`, shop.py:14
+> while starting: WARNING RuntimeWarning: coroutine 'sleep' was never awaited: the
+> coroutine was made in `life`, shop.py:14
 = logged-error
 async def life(app):
     asyncio.sleep(1)

@@ -79,7 +79,7 @@ def test_what_is_never_awaited_at_import_is_named(check_named: Callable[..., Rep
     report = check_named("shop:faultless", "import asyncio\nasyncio.sleep(0)\n")
     text = one_line(report)
     assert "while it was imported: WARNING RuntimeWarning: coroutine 'sleep' was never" in text
-    assert "it was made in `<module>`, shop.py:" in text
+    assert "the coroutine was made in `<module>`, shop.py:" in text
 
 
 def test_a_stack_without_frames_is_that_of_a_machine_that_was_too_busy() -> None:

@@ -250,9 +250,7 @@ def _skipped_below(steps: list[PassedFrame]) -> Iterator[Fact]:
     for step in steps:
         if not step.in_lifespan:
             continue
-        awaiting = _awaiting_after(_blocks(step))
-        skipped = [statement for statement in awaiting if statement.lineno not in step.after]
-        yield from _first_of("left-out", step, skipped)
+        yield from _first_of("left-out", step, _awaiting_after(_blocks(step)))
 
 
 def _awaiting_after(blocks: list[Block]) -> list[ast.stmt]:

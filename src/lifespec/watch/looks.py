@@ -95,12 +95,11 @@ def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
     if known is not None:
         return [getattr(known.get(number), "_callback", None)]
     found = []
-    # uvloop has them in no attribute, and files by their numbers beside them
+    # uvloop has them in no attribute, and files by their numbers beside them: these are no handles,
+    # which can be asked whether they were cancelled
     for part in gc.get_referents(loop):
         handle = part.get(number) if type(part) is dict else None
-        if hasattr(
-            handle, "cancelled"
-        ):  # as each handle of asyncio; what waits for a file has none
+        if hasattr(handle, "cancelled"):
             found += gc.get_referents(handle)
     return found
 

@@ -76,6 +76,7 @@ class CommandHost(Host):
         self.threads: tuple[str, ...] = ()
         self.is_found = False
         self.is_shown = True  # what it prints
+        self.showing = threading.Lock()  # held from reading a part of that until it is shown
         self.last = ""  # the last line of that
 
     def __enter__(self) -> Self:
@@ -138,23 +139,26 @@ class CommandHost(Host):
         """Read what the command prints, as long as a process of it is there."""
         rest = ""
         while True:
-            block = os.read(self.output, BLOCK)
-            if not block:
-                return
-            if not self.is_shown:  # it is read all the same, or the command would wait for that
-                continue
-            text = block.decode(errors="backslashreplace")
-            show(text)
-            lines = (rest + text).split("\n")
-            for line in lines:
-                self.last = line.strip() or self.last
-            rest = lines[-1]
+            select.select([self.output], [], [])
+            with self.showing:
+                block = os.read(self.output, BLOCK)
+                if not block:
+                    return
+                if not self.is_shown:  # it is read all the same, or the command would wait for that
+                    continue
+                text = block.decode(errors="backslashreplace")
+                show(text)
+                lines = (rest + text).split("\n")
+                for line in lines:
+                    self.last = line.strip() or self.last
+                rest = lines[-1]
 
     def _stop_showing(self) -> None:
         """Show what was printed until now, and nothing after it."""
         # what was printed before the process came to serving may still be in the pipe
         until(lambda: not select.select([self.output], [], [], 0)[0], 1.0)
-        self.is_shown = False
+        with self.showing:  # what was read last is shown
+            self.is_shown = False
 
     # ---- until it would serve ----
 
