@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).with_name("reports")
-LIMIT = 120.0  # seconds, on a machine that is busy
+LIMIT = 180.0  # seconds, on a machine that is busy: an import of mcp alone took ten
 
 REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "fastapi_811": (0, ("`open_orders`", "given to orders.on_event, and nothing ran it")),
@@ -34,7 +34,7 @@ REPORTS: dict[str, tuple[int, tuple[str, ...]]] = {
 def test_the_command_names_the_cause(name: str) -> None:
     status, sentences = REPORTS[name]
     done = subprocess.run(
-        [sys.executable, "-m", "lifespec", "check", "app", f"{name}:app", "--timeout", "10"],
+        [sys.executable, "-m", "lifespec", "check", "app", f"{name}:app", "--timeout", "90"],
         cwd=PROGRAMS,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "LC_ALL": "C.UTF-8"},
         capture_output=True,
