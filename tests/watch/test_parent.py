@@ -20,7 +20,8 @@ import pytest
 from lifespec import cli
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch import ends, group, parent, seen
-from lifespec.watch.command import Signal, WatchedCommand
+from lifespec.watch.command import WatchedCommand
+from lifespec.watch.signals import Signal
 from lifespec.watch.waiting import Cause
 from lifespec.watch.watched import WatchedProcess
 from lifespec.words import Words

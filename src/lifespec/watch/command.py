@@ -1,18 +1,17 @@
 """The processes of a command that is watched, and what was said of them."""
 
-import math
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from lifespec.diagnosis import guard
 from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, STARTUP_COMPLETE
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.watch.ends import ends
 from lifespec.watch.group import below, catches, is_alive, parent_of, program_of
+from lifespec.watch.seen import Blocked
+from lifespec.watch.signals import Signal, key_that_ends, kill_command, waits_for
 from lifespec.watch.waiting import (
     BLOCKED_FROM,
     Cause,
@@ -29,31 +28,15 @@ from lifespec.watch.watched import STARTS, WatchedProcess
 LONG_PART = 1.0  # seconds of a part of the shutdown that are worth a word
 SIGNAL_GRACE = 0.5  # seconds in which a server may act on a signal
 SUSPENDED = 1.0  # seconds without a look from which on this process was stopped meanwhile
-KEY_OF_SIGNAL = {"SIGINT": "Ctrl-C", "SIGQUIT": "Ctrl-\\"}  # of a terminal
 # kinds of causes that say where something is
 PHASES = ("unserved", "startup", "shutdown", "requests")
 CUT_OFF = ("clean-up-cut-off", "without-shutdown")  # what a second signal may have done
 MOST_NAMED = 5  # processes that are named
+TWO = 2  # signals, from which on a server may leave out its clean-up
+UNSAID = object()  # the identity of no cause: that of some is None
 
+# prints a sentence, with its rows, advice and the number of its process, 0 if there is one alone
 Tell = Callable[[Fact, Sequence[Fact], Fact | None, int], object]
-
-
-class Signal(NamedTuple):
-    """A signal that has come, when, and whether to all of this group."""
-
-    number: int
-    time: float
-    to_all: bool = False
-
-    @property
-    def name(self) -> str:
-        """Its name, such as SIGTERM."""
-        return signal.Signals(self.number).name
-
-    @property
-    def key_or_name(self) -> str:
-        """The key that was pressed, or its name."""
-        return KEY_OF_SIGNAL.get(self.name, self.name) if self.to_all else self.name
 
 
 class WatchedCommand:
@@ -99,15 +82,15 @@ class WatchedCommand:
             if is_gone:
                 self.gone[process.pid] = self.looked
                 process.ends()
-                found = events(process)
+                new = events(process)
             else:
-                found = causes(process, self.lasted, self.after)
-            for cause in found:
+                new = causes(process, self.lasted, self.after)
+            for cause in new:
                 self.say(process, cause)
 
     def alive(self) -> list[WatchedProcess]:
         """Return the processes that have not been seen to have ended."""
-        return [each for pid, each in self.processes.items() if pid not in self.gone]
+        return [process for pid, process in self.processes.items() if pid not in self.gone]
 
     def lasted(self, began: float) -> float:
         """Return the seconds since a moment, without those in which this process was stopped."""
@@ -120,35 +103,41 @@ class WatchedCommand:
     def say(self, process: WatchedProcess, cause: Cause) -> None:
         """Say a cause, unless it was said."""
         if cause.kind == "failed":
-            pids = self.failures.setdefault(cause.identity, [])
-            if process.pid in pids:
+            if not self._is_new_failure(process, cause):
                 return
-            pids.append(process.pid)
-            count = len(pids)
-            if not _is_power_of_two(count):
-                return
-            if count > 1:
-                again = fact("failed-again", count=count, **cause.fact.parts)
-                cause = cause._replace(fact=again)
+            cause = self._with_count(cause)
         if cause.kind in CUT_OFF and self._ended_by_a_second_signal():
             again = fact("second-signal", signal=self.signals[-1].name, what=cause.fact)
             cause = cause._replace(fact=again)
         key = process.pid, cause.kind
         if cause.kind in PHASES and not self._stays(key, cause):
             return
-        if key in self.causes_said and self.causes_said[key] == cause.identity:
+        if self.causes_said.get(key, UNSAID) == cause.identity:
             return
         self.causes_said[key] = cause.identity
-        servers = [each for each in self.processes.values() if each.has_server]
         self.said_at = time.time()
-        pid = process.pid if len(servers) > 1 else 0
-        self.tell(cause.fact, cause.rows, cause.advice, pid)
+        self.tell(cause.fact, cause.rows, cause.advice, self._number_of(process))
+
+    def _is_new_failure(self, process: WatchedProcess, cause: Cause) -> bool:
+        """Count a worker that fails so, and tell whether that is told: seldom, if many do."""
+        pids = self.failures.setdefault(cause.identity, [])
+        if process.pid in pids:
+            return False
+        pids.append(process.pid)
+        return _is_power_of_two(len(pids))
+
+    def _with_count(self, cause: Cause) -> Cause:
+        """Return a failure with how many workers have failed so, if it is not the first."""
+        count = len(self.failures[cause.identity])
+        if count == 1:
+            return cause
+        return cause._replace(fact=fact("failed-again", count=count, **cause.fact.parts))
 
     def _ended_by_a_second_signal(self) -> bool:
         """Tell whether a second signal may have ended the command, and no other one has."""
-        if len(self.signals) < 2:  # noqa: PLR2004
+        if len(self.signals) < TWO or self.process is None:
             return False
-        status = self.process.poll() if self.process else None
+        status = self.process.poll()
         if status is None or status >= 0:
             return True
         return -status == self.signals[-1].number
@@ -158,16 +147,27 @@ class WatchedCommand:
 
         A startup with much to do is somewhere else at each look: each place would be told.
         """
-        if key not in self.since or self.since[key][0] != cause.identity:
-            self.since[key] = cause.identity, self.looked
-        return key not in self.causes_said or self.lasted(self.since[key][1]) >= self.after
+        before, began = self.since.get(key, (UNSAID, self.looked))
+        if before != cause.identity:
+            began = self.looked
+        self.since[key] = cause.identity, began
+        if key not in self.causes_said:
+            return True
+        return self.lasted(began) >= self.after
 
-    def _say_once(self, key: object, what: Fact) -> None:
+    def _number_of(self, process: WatchedProcess) -> int:
+        """Return the number of a process, 0 where no other one serves."""
+        servers = [other for other in self.processes.values() if other.has_server]
+        if len(servers) > 1:
+            return process.pid
+        return 0
+
+    def _say_once(self, key: object, sentence: Fact) -> None:
         """Say something of the command as a whole."""
         if key not in self.causes_said:
             self.causes_said[key] = ""
             self.said_at = time.time()
-            self.tell(what, (), None, 0)
+            self.tell(sentence, (), None, 0)
 
     # ---- signals ----
 
@@ -178,11 +178,12 @@ class WatchedCommand:
                 self._say_signal_of_others(process)
         if not self.process or not self.signals:
             return
+        is_over = self.process.returncode is not None
         if self.lasted(self.signals[-1].time) >= SIGNAL_GRACE:
             for process in self.alive():
                 self._say_way_out(process, self.process.pid)
-            self._say_restart(self.process)
-        is_over = self.process.returncode is not None
+            if not is_over:
+                self._say_restart()
         if is_over or self.lasted(self.signals[0].time) > self.after:
             self.say_signal(self.process)
         if not is_over:
@@ -196,45 +197,56 @@ class WatchedCommand:
         if process.state not in STARTS or not process.signals:
             return
         last = process.signals[-1]
-        key = ends(process.recorded_as, process.python, "startup", ())
-        if not key or self.lasted(last.time) < SIGNAL_GRACE:
-            return
-        name = Signal(last.signal, last.time).key_or_name
-        what = fact("way-out-startup", server=server_of(process), signal=name)
-        way = fact("way-worker", command=_kill(key, [process.pid]))
-        self._say_once((process.pid, last), fact("way-out", what=what, way=way))
+        key = key_that_ends(process, "startup", ())
+        if key and self.lasted(last.time) >= SIGNAL_GRACE:
+            name = Signal(last.signal, last.time).key_or_name
+            keeps = fact("way-out-startup", server=server_of(process), signal=name)
+            way = fact("way-worker", command=kill_command(key, [process.pid]))
+            self._say_once((process.pid, last), fact("way-out", what=keeps, way=way))
 
     def _say_way_out(self, process: WatchedProcess, command: int) -> None:
         """Say what ends a server that does not act on the signals so far."""
-        last = self.signals[-1]
         if not process.has_server:
             return
-        loop = blocked(process)
-        if loop and process.look and last.time - process.look.time < BLOCKED_FROM:
-            key = "Ctrl-\\"
-            if any(catches(each.pid, signal.SIGQUIT) for each in self.alive()):
-                key = "kill -9"
-            place = at(loop.lines)
-            what = fact(
-                "way-out-blocked", signal=last.key_or_name, place=place.fact() if place else ""
-            )
+        last = self.signals[-1]
+        loop = self._blocked_at(process, last)
+        if loop:
+            key = self._key_for_blocked()
+            keeps = fact("way-out-blocked", signal=last.key_or_name, place=_place_of(loop))
         else:
-            waits_for = _waits_for(process, self.signals)
-            key = ends(process.recorded_as, process.python, waits_for, [*_pressed(self.signals)])
-            what = fact(f"way-out-{waits_for}", server=server_of(process), signal=last.key_or_name)
+            thing = waits_for(process, self.signals)
+            key = key_that_ends(process, thing, self.signals)
+            keeps = fact(f"way-out-{thing}", server=server_of(process), signal=last.key_or_name)
         if key:
-            self._say_once(last, fact("way-out", what=what, way=self._way(key, command)))
+            self._say_once(last, fact("way-out", what=keeps, way=self._way(key, command)))
+
+    def _blocked_at(self, process: WatchedProcess, last: Signal) -> Blocked | None:
+        """Return where the event loop of a process was blocked when a signal came, if it was."""
+        if process.look is None or last.time - process.look.time >= BLOCKED_FROM:
+            return None
+        return blocked(process)
+
+    def _key_for_blocked(self) -> str:
+        """Return the key that ends a process whose event loop is blocked."""
+        for process in self.alive():
+            if catches(process.pid, signal.SIGQUIT):  # a handler needs the loop, too
+                return "kill -9"
+        return "Ctrl-\\"
 
     def _way(self, key: str, command: int) -> Fact:
         """Return how a server is ended that a key ends."""
         if key == "Ctrl-C twice":
             return Fact("way-again")
-        kind = "way-quit" if key == "Ctrl-\\" else "way-kill"
-        return fact(kind, command=_kill(key, self._pids(command)))
+        kind = "way-kill"
+        if key == "Ctrl-\\":
+            kind = "way-quit"
+        return fact(kind, command=kill_command(key, self._pids(command)))
 
     def _pids(self, command: int) -> set[int]:
         """Return the processes that are seen to run, with that of the command."""
-        return {command, *(process.pid for process in self.alive())}
+        pids = {process.pid for process in self.alive()}
+        pids.add(command)
+        return pids
 
     def _say_goes_on(self, command: int) -> None:
         """Say at least that the command goes on, if nothing was said since the last signal."""
@@ -246,44 +258,48 @@ class WatchedCommand:
         if not any(process.has_server for process in self.alive()):
             kind = "way-out-unseen"
             pids.update(below(command))  # the server may be one of those that no agent is in
-        what = fact(kind, signal=last.key_or_name, seconds=int(seconds))
-        way = fact("way-kill", command=_kill("kill -9", pids))
-        self._say_once((command, last), fact("way-out", what=what, way=way))
+        goes_on = fact(kind, signal=last.key_or_name, seconds=int(seconds))
+        way = fact("way-kill", command=kill_command("kill -9", pids))
+        self._say_once((command, last), fact("way-out", what=goes_on, way=way))
 
-    def _say_restart(self, command: "subprocess.Popen[bytes]") -> None:
+    def _say_restart(self) -> None:
         """Say that SIGQUIT has ended workers, and that their parent has started others."""
-        last = self.signals[-1]
-        if last.name != "SIGQUIT" or len(self.signals) > 1 or command.returncode is not None:
+        first, *others = self.signals
+        if others or first.name != "SIGQUIT":
             return
-        ended = [moment for moment in self.gone.values() if moment >= last.time]
+        begun = []
         for process in self.alive():
-            if ended and process.lines and process.lines[0].time > last.time:
-                served = [each for each in self.processes.values() if each.server]
-                server = server_of(served[0]) if served else Fact("the-server")
-                self._say_once("restarted", fact("way-out-restarted", server=server))
-                return
+            if process.lines and process.lines[0].time > first.time:
+                begun.append(process)
+        if begun and max(self.gone.values(), default=0.0) >= first.time:
+            named = [process for process in self.processes.values() if process.server] or begun
+            self._say_once("restarted", fact("way-out-restarted", server=server_of(named[0])))
 
     def say_signal(self, command: "subprocess.Popen[bytes]") -> None:
         """Say that a signal did not reach the server, or that a handler of the author's took it."""
-        first = self.signals[0]
         is_over = command.returncode is not None
         for process in self.alive():
-            look = process.look
             if not process.has_server or process.is_stopping:
                 continue
-            if look and not is_over and (look.open or look.blocked):
+            if not is_over and _is_at_work(process):
                 continue
-            may_serve = STARTUP_COMPLETE in process.times or process.takes_no_part
-            taken = handler(process, first.name)
-            if may_serve and taken:
-                what = fact("signal-taken", signal=first.name, handler=taken)
-                self.say(process, Cause("taken", "", what))
-                continue
-            if first.to_all or command.pid in self.processes:
-                continue
-            if may_serve or is_over:
-                what = self._lost(first, command, process)
-                self.say(process, Cause("lost", "", what))
+            self._say_signal_of(process, command, is_over=is_over)
+
+    def _say_signal_of(
+        self, process: WatchedProcess, command: "subprocess.Popen[bytes]", *, is_over: bool
+    ) -> None:
+        """Say what became of the first signal in a process that goes on as if none had come."""
+        first = self.signals[0]
+        may_serve = STARTUP_COMPLETE in process.times or process.takes_no_part
+        taken = handler(process, first.name)
+        if may_serve and taken:
+            by_author = fact("signal-taken", signal=first.name, handler=taken)
+            self.say(process, Cause("taken", "", by_author))
+            return
+        if first.to_all or command.pid in self.processes:
+            return
+        if may_serve or is_over:
+            self.say(process, Cause("lost", "", self._lost(first, command, process)))
 
     def _lost(
         self, signal: Signal, command: "subprocess.Popen[bytes]", process: WatchedProcess
@@ -302,9 +318,11 @@ class WatchedCommand:
     def top_of(self, pid: int) -> int:
         """Return the outermost process of Python above a process that is watched and runs."""
         top = pid
-        command = self.process.pid if self.process else 0
+        command = 0
+        if self.process:
+            command = self.process.pid
         pid = parent_of(pid)
-        while pid > 1 and pid != command:
+        while pid not in (0, 1, command):
             if pid in self.processes:
                 top = pid
             pid = parent_of(pid)
@@ -314,16 +332,13 @@ class WatchedCommand:
 
     def end(self, status: int) -> None:
         """Say how it went."""
-        left = {self.top_of(process.pid): "" for process in self._left()}  # each once, in order
+        # who goes on although the command has ended: each once, in order
+        left = {self.top_of(process.pid): "" for process in self.alive() if is_alive(process.pid)}
         parts = self._went(is_stopped=not left)
         if left:
-            names = tuple(f"{program_of(pid)} ({pid})" for pid in [*left][:MOST_NAMED])
-            parts.append(fact("end-left", names=names))
+            names = [f"{program_of(pid)} ({pid})" for pid in left]
+            parts.append(fact("end-left", names=tuple(names[:MOST_NAMED])))
         self.tell(fact("last-line", parts=tuple(parts), status=status), (), None, 0)
-
-    def _left(self) -> list[WatchedProcess]:
-        """Return the processes that go on although the command has ended."""
-        return [process for process in self.alive() if is_alive(process.pid)]
 
     def _went(self, *, is_stopped: bool) -> list[Fact]:
         """Return how the lifespans went."""
@@ -335,8 +350,10 @@ class WatchedCommand:
         first = served[0]
         started = first.times.get(STARTUP_COMPLETE)
         if started is None:
-            return [Fact("end-took-no-part" if first.takes_no_part else "end-not-started")]
-        parts = [fact("end-started", seconds=_tenths(started - first.times["called"]))]
+            if first.takes_no_part:
+                return [Fact("end-took-no-part")]
+            return [Fact("end-not-started")]
+        parts = [_lasting("end-started", started - first.times["called"])]
         if is_stopped:
             parts += self._stopped(served)
         return parts
@@ -349,55 +366,34 @@ class WatchedCommand:
             stopped = max(process.stopped or 0 for process in served)
         if not stopped:
             return [Fact("end-by-itself")]
-        parts = [fact("end-stopped", seconds=_tenths(self.lasted(stopped)))]
+        parts = [_lasting("end-stopped", self.lasted(stopped))]
         sent = max(process.times.get("shutdown", 0) for process in served)
         if sent - stopped > LONG_PART:
-            parts.append(fact("end-before", seconds=_tenths(sent - stopped)))
+            parts.append(_lasting("end-before", sent - stopped))
         answered = max(process.times.get(SHUTDOWN_COMPLETE, 0) for process in served)
         if answered and self.lasted(answered) > LONG_PART:
-            parts.append(fact("end-after", seconds=_tenths(self.lasted(answered))))
+            parts.append(_lasting("end-after", self.lasted(answered)))
         return parts
 
 
-def _tenths(seconds: float) -> str:
-    return f"{seconds:.1f}"
+def _lasting(kind: str, seconds: float) -> Fact:
+    return fact(kind, seconds=f"{seconds:.1f}")
+
+
+def _place_of(loop: Blocked) -> Fact | str:
+    """Return the place where a loop is blocked, as a part of a sentence."""
+    place = at(loop.lines)
+    if place is None:  # pragma: no cover  `blocked` asks for a line of the author's
+        return ""
+    return place.fact()
+
+
+def _is_at_work(process: WatchedProcess) -> bool:
+    """Tell whether a process may end once its requests, or what blocks its loop, have ended."""
+    if process.look is None:
+        return False
+    return bool(process.look.open or process.look.blocked)
 
 
 def _is_power_of_two(count: int) -> bool:
     return not count & (count - 1)
-
-
-def _kill(key: str, pids: Iterable[int]) -> str:
-    """Return the command that ends processes as a key does."""
-    number = "QUIT" if key == "Ctrl-\\" else "KILL"
-    return f"kill -{number} {' '.join(map(str, sorted(pids)))}"
-
-
-def _pressed(signals: Sequence[Signal]) -> Iterator[str]:
-    """Yield the keys that these signals stand for: SIGTERM asks as Ctrl-C does, and never twice."""
-    yield "Ctrl-C"
-    if sum(each.number == signal.SIGINT for each in signals) > 1:
-        yield "Ctrl-C twice"
-    if any(each.number == signal.SIGQUIT for each in signals):
-        yield "Ctrl-\\"
-
-
-def _waits_for(process: WatchedProcess, signals: Sequence[Signal]) -> str:
-    """Return what a server waits for that keeps it from acting on the last signal, "" if nothing.
-
-    The first signal begins a shutdown, unless startup lasts.
-    """
-    since, waits_for = math.inf, ""
-    look = process.look
-    if process.state in STARTS:
-        since, waits_for = process.times["called"], "startup"
-    elif len(signals) == 1 or look is None:
-        return ""
-    elif process.state in ("cleaning", "cut"):
-        since, waits_for = process.times["shutdown"], "shutdown"
-    elif look.threads:
-        since, waits_for = look.time, "threads"
-    elif look.requests and process.stopped:
-        is_background = all(request.background for request in look.requests)
-        since, waits_for = process.stopped, "tasks" if is_background else "requests"
-    return waits_for if since < signals[-1].time else ""

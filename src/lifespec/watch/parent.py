@@ -20,8 +20,9 @@ from pathlib import Path
 
 from lifespec.diagnosis.exits import SIGNALLED
 from lifespec.diagnosis.fact import fact
-from lifespec.watch.command import Signal, Tell, WatchedCommand
+from lifespec.watch.command import Tell, WatchedCommand
 from lifespec.watch.group import GroupListener, catches, ignores, is_alive
+from lifespec.watch.signals import Signal
 
 AFTER = 3.0  # seconds that startup or shutdown may last before something is said
 READ_EVERY = 0.1  # seconds between two looks
