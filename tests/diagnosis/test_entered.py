@@ -1,4 +1,4 @@
-"""What runs is noted, and the context managers that are made and entered."""
+"""What runs is noted, and the context managers that are entered."""
 
 import sys
 import threading

@@ -8,7 +8,6 @@ import contextlib
 import dis
 import sys
 import threading
-import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import unwrap
@@ -17,16 +16,13 @@ from typing import Any, NamedTuple
 
 from lifespec.diagnosis import given, guard
 from lifespec.diagnosis.author import library, place
-from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.given import Given
 from lifespec.diagnosis.opened import Made
 from lifespec.diagnosis.registered import FRAMEWORKS, REGISTERED_LATE, Registered, held
-from lifespec.diagnosis.stacks import is_ours, is_own, line, short_name
+from lifespec.diagnosis.stacks import is_ours, is_own, line
 
-_MANAGER = contextlib._GeneratorContextManager  # noqa: SLF001
-MAKE = _MANAGER.__init__.__code__  # the same for asynchronous ones
 ENTER = contextlib._AsyncGeneratorContextManager.__aenter__.__code__  # noqa: SLF001
-ENTER_PLAIN = _MANAGER.__enter__.__code__
 
 
 def never_entered(found: Collection[Registered], ran: "Ran") -> Iterator[Fact]:
@@ -142,12 +138,10 @@ class Ran:
         self.entrances: list[Entrance] = []
         self.values: list[tuple[Any, Any]] = []  # what they yielded
         self.ended = set[int]()  # the IDs of those that ended as they were entered
-        self.watched = {id(MAKE), id(ENTER), id(ENTER_PLAIN)}  # and what takes a lifespan
+        self.watched = {id(ENTER)}  # and what takes a lifespan
         self.watched.update(map(id, self.shared))
         self.given: list[Given] = []
         self.opened = Made()
-        self.made: dict[int, tuple[weakref.ref[Any], Place]] = {}  # and not entered, by their IDs
-        self.gone: list[tuple[weakref.ref[Any], Place]] = []
 
     def note(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note what a profile function is told."""
@@ -159,10 +153,6 @@ class Ran:
         self._note_run(frame)
         if code is ENTER:
             self.enter(frame, event, value)
-        elif code is MAKE:
-            self.make(frame)
-        elif code is ENTER_PLAIN:
-            self.entered(frame.f_locals["self"])
         elif id(code) in self.watched:
             if code.co_name == "__init__":
                 self.opened.note(frame)
@@ -208,42 +198,9 @@ class Ran:
                 if any(inner is function for inner in _functions(value)):
                     self.run.add(id(value))
 
-    def make(self, frame: FrameType) -> None:  # pragma: no cover
-        """Note that a context manager is made in an author's line."""
-        decorated = frame.f_back  # what `contextmanager` puts in the place of a function
-        maker = decorated.f_back if decorated else None
-        if maker is None:
-            return
-        if not is_own(maker.f_code.co_filename):
-            return
-        variables = frame.f_locals
-        name = f"{short_name(variables['func'].__qualname__)}()"
-        where = Place.at(name, maker.f_code.co_filename, maker.f_lineno)
-        manager = variables["self"]
-        before = self.made.get(id(manager))
-        if before:  # an ID is that of another object once its object has gone
-            self.gone.append(before)
-        self.made[id(manager)] = (weakref.ref(manager), where)
-
-    def entered(self, manager: Any) -> None:  # pragma: no cover  a profile function calls it
-        """Note that a context manager is entered."""
-        known = self.made.get(id(manager))
-        if known is None:
-            return
-        made, _where = known
-        if made() is manager:  # else the ID was that of another, which has gone
-            del self.made[id(manager)]
-
-    def unentered(self) -> Iterator[Fact]:
-        """Yield the context managers that were made and have gone without being entered."""
-        for manager, where in self.gone + list(self.made.values()):
-            if manager() is None:
-                yield fact("made-only", place=where.fact())
-
     def enter(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note that a context manager is entered, unless it only goes on, and what it yields."""
         manager = frame.f_locals["self"]
-        self.entered(manager)
         if event == "return":
             self.values.append((manager, value))
             if manager.gen.ag_frame is None:  # it has raised, or has no `yield` on its way

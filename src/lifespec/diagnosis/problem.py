@@ -43,7 +43,6 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "task-left": Kinds(["task-left", "task-unawaited"]),
     "daemon-left": Kinds(["daemon-left"]),
     "entered-twice": Kinds(["entered-twice"]),
-    "made-only": Kinds(["made-only"]),
     "context-variable": Kinds(["context-variable"]),
     "busy": Kinds(["busy"]),
     "does-not-return": Kinds(["does-not-return"]),

@@ -462,7 +462,6 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
         if given_before.code not in late_codes:  # what was given twice ran too late at least once
             late.append(given_before)
     seen.facts += guard.listed(entered.never_entered, late, ran)
-    seen.facts += guard.listed(ran.unentered)
     seen.facts += guard.listed(ran.twice, late)
     if seen.startup.how == "complete":
         seen.facts += guard.listed(ran.unstarted, late)

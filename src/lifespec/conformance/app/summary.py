@@ -26,7 +26,6 @@ from lifespec.diagnosis.fact import Error, Fact, fact
 from lifespec.diagnosis.logged import Logged
 
 UNRUN = ("never-ran", "handler-ignored", "registered-late")  # kinds of lifespans that never ran
-NOT_ENTERED = ("made-only", "start-lost")  # kinds of what the other case may have entered
 NOT_CLEANED = ("cut-off", "left-out")  # kinds of clean-up that did not run
 NOTES = (  # kinds of facts that its author may want to know, in this order
     "state-rebound",
@@ -37,7 +36,7 @@ NOTES = (  # kinds of facts that its author may want to know, in this order
     "entered-twice",
     "state-unseen",
     "state-dropped",
-    *NOT_ENTERED,
+    "start-lost",
     "skipped",
 )
 MOST_SHOWN = 3  # lines of a stack, lifespans that never ran
@@ -235,7 +234,7 @@ class Summary:
         if seen.startup.how != "complete":
             return
         for kind in NOTES:
-            if kind in NOT_ENTERED:
+            if kind == "start-lost":  # the other case may have entered it
                 yield from self._unentered(kind)
             else:
                 yield from self._both(kind)
