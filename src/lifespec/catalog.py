@@ -34,21 +34,31 @@ def _(english: str) -> str:
 
 def translator(language: str) -> Translate:
     """Return what translates a word; a word without a translation stays English."""
-    known = {} if language == "en" else _catalog(language)
+    if language == "en":
+        return _
+    known = _catalog(language)
     return lambda english: known.get(english, english)
 
 
 @functools.cache
 def _catalog(language: str) -> Mapping[str, str]:
-    files = [data(f"{name}.{language}.po") for name in ("report", "rules")]
-    return {word: translated for file in files for word, translated in read_catalog(file).items()}
+    catalog: dict[str, str] = {}
+    for name in ("report", "rules"):
+        catalog |= read_catalog(data(f"{name}.{language}.po"))
+    return catalog
 
 
 def read_catalog(text: str) -> dict[str, str]:
     """Return the translations of a catalog, without those that are marked fuzzy."""
-    found = (entry for flags, *entry in _ENTRY.findall(text) if "fuzzy" not in flags)
-    pairs = ((literal_eval(f"({each})") for each in entry) for entry in found)
-    return {english: translated for english, translated in pairs if english and translated}
+    catalog = {}
+    for flags, *quoted in _ENTRY.findall(text):
+        if "fuzzy" in flags:
+            continue
+        # a text of several lines is several literals, which Python joins in brackets
+        english, translated = (literal_eval(f"({lines})") for lines in quoted)
+        if english and translated:
+            catalog[english] = translated
+    return catalog
 
 
 def language(environment: Mapping[str, str]) -> str:
@@ -56,8 +66,11 @@ def language(environment: Mapping[str, str]) -> str:
 
     The first of LC_ALL, LC_MESSAGES and LANG that is set counts.
     """
-    names = (environment.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "zh" if next(filter(None, names), "").lower().startswith("zh") else "en"
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        locale = environment.get(name)
+        if locale:
+            return "zh" if locale.lower().startswith("zh") else "en"
+    return "en"
 
 
 # ---- lines of a terminal ------------------------------------------------------------------------

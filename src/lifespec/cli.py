@@ -8,7 +8,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from lifespec.catalog import FOLDERS, Translate, _, language, translator, wrapped
@@ -81,13 +82,16 @@ class _Formatter(argparse.HelpFormatter):
     """It cuts lines by their columns, of which a Chinese character takes two."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return [*wrapped(text, width)]
+        return list(wrapped(text, width))
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines: list[str] = []
         for paragraph in text.split("\n"):
             cell = _CELL.match(paragraph)
-            lines += wrapped(paragraph, width, " " * len(cell[0]) if cell else indent)
+            below = indent
+            if cell:
+                below = " " * len(cell[0])
+            lines += wrapped(paragraph, width, below)
         return "\n".join(lines)
 
     def format_help(self) -> str:
@@ -117,8 +121,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Say what to type where an application is named in the place of a command."""
-        known = action.choices
-        if not action.option_strings and known and value not in known and ":" in str(value):
+        if action.nargs == argparse.PARSER and ":" in value:  # no command has one
             says = self.say(_("{target} is no command: lifespec check app {target}"))
             self.exit(2, f"lifespec: {says.format(target=value)}\n")
         super()._check_value(action, value)
@@ -196,8 +199,10 @@ def _statuses(name: str, say: Translate) -> str | None:
     """Return the table of exit statuses of a check."""
     if name not in STATUSES:
         return None
-    rows = [f"  {status:5}  {say(says)}" for status, says in STATUSES[name]]
-    return "\n".join([say(_("exit status:")), *rows])
+    lines = [say(_("exit status:"))]
+    for status, says in STATUSES[name]:
+        lines.append(f"  {status:5}  {say(says)}")
+    return "\n".join(lines)
 
 
 @contextmanager
@@ -216,22 +221,38 @@ def _speaking(say: Translate) -> Iterator[None]:
 
 def _language(words: Sequence[str]) -> str:
     """Return the language that is asked for, which the help and refusals have, too."""
-    own = words[: words.index("--")] if "--" in words else words
-    for option, value in zip(own, [*own[1:], ""], strict=True):
-        name, _equals, joined = option.partition("=")
-        chosen = joined or value
-        if name == "--language" and chosen in FOLDERS:
-            return chosen
+    for option, following in pairwise([*words, ""]):
+        if option == "--":  # what follows is another command's
+            break
+        name, equals, value = option.partition("=")
+        if name != "--language":
+            continue
+        if not equals:
+            value = following
+        if value in FOLDERS:
+            return value
     return language(os.environ)
+
+
+def _processes(words: Sequence[str]) -> AbstractContextManager[None]:
+    """Return what begins an interpreter for a check if it needs one, and ends what is left."""
+    if not FORKS:
+        return nullcontext()
+    if words[:1] != ["check"]:
+        return nullcontext()
+    begin = words[1:2] in (["app"], ["middleware"])
+    if not {"--", "--list"}.isdisjoint(words):  # the command begins its own, and a list needs none
+        begin = False
+    return leaving_none(begin=begin)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status."""
-    words = [*(sys.argv[1:] if argv is None else argv)]
-    checks = words[:1] == ["check"] and FORKS
-    begin = words[1:2] in (["app"], ["middleware"]) and not {"--", "--list"} & {*words}
+    if argv is None:
+        argv = sys.argv[1:]
+    words = list(argv)
     say = translator(_language(words))
-    with leaving_none(begin=begin) if checks else nullcontext(), _speaking(say):
+    with _processes(words), _speaking(say):
         parser = _parser(say)
         parsed, unknown = parser.parse_known_args(words)
         parsed.dashes, parsed.unknown = "--" in words, unknown
@@ -246,4 +267,6 @@ def _is_command(parsed: argparse.Namespace) -> bool:
     """Tell whether the options that are not known are those of a command without its `--`."""
     if getattr(parsed, "subject", "") == "app":
         return len(parsed.of) > 1
-    return parsed.run == "watch" and bool(parsed.of) and not parsed.dashes
+    if parsed.run != "watch":
+        return False
+    return bool(parsed.of) and not parsed.dashes

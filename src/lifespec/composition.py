@@ -29,7 +29,8 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
 
     Raises TypeError if one of them cannot be called.
     """
-    for part in (app, *others):
+    parts = (app, *others)
+    for part in parts:
         if not callable(part):
             raise TypeError(f"app must be callable, got {part!r}")
     if not others:
@@ -42,7 +43,7 @@ def combine_lifespans(app: Application, *others: Application) -> Application:
         failures: list[str] = []
         try:
             async with AsyncExitStack() as stack:
-                await _start((app, *others), scope, stack, failures)
+                await _start(parts, scope, stack, failures)
                 await send({"type": "lifespan.startup.complete"})
                 await receive_event("lifespan.shutdown", receive)
         except StartupFailed as failure:
@@ -93,10 +94,11 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
     lifespan = lifespan_class()(part, scope=scope)
     try:
         async with lifespan:
-            error = lifespan.error
-            if received and error is not None and lifespan.supported is False:
-                sentence = "The application raised during startup instead of answering it"
-                raise StartupFailed(f"{sentence}: {error!r}", failure_message(error)) from error
+            if received and lifespan.supported is False:
+                error = lifespan.error
+                if error is not None:  # else it has returned
+                    sentence = "The application raised during startup instead of answering it"
+                    raise StartupFailed(f"{sentence}: {error!r}", failure_message(error)) from error
             yield lifespan.state
             served = lifespan.outcome is None  # it did not crash before shutdown
     except ShutdownFailed as failure:
@@ -108,6 +110,8 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
 def lifespan_class() -> type[Lifespan]:
     """Return the `Lifespan` of the library that runs this task; one can be a guest of the other."""
     trio = sys.modules.get("trio")
-    if trio is not None and trio.lowlevel.in_trio_task():
-        return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]
-    return Lifespan
+    if trio is None:
+        return Lifespan
+    if not trio.lowlevel.in_trio_task():
+        return Lifespan
+    return importlib.import_module("lifespec.server_trio").Lifespan  # type: ignore[no-any-return]

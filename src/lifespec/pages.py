@@ -17,7 +17,8 @@ from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import PROBLEMS, names_of
 from lifespec.words import base, site
 
-CATALOGS = "locales/zh_CN/LC_MESSAGES/problems.po"
+CHECKOUT = Path(__file__).parents[2]
+CATALOG = "locales/zh_CN/LC_MESSAGES/problems.po"
 CODE_INDENT = "    "
 CHINESE = "{output} zh"  # a block
 FENCE = re.compile(r"^(`{3,}|:{3,})(.*)$")
@@ -31,15 +32,21 @@ TARGET = re.compile(r"^(.*?) ?<(.*)>$")
 
 def folder() -> Traversable:
     """Return where the pages are: in the package, or in the documents of a checkout."""
-    own = resources.files("lifespec") / "problems"
-    return own if own.is_dir() else Path(__file__).parents[2] / "docs" / "problems"
+    packaged = resources.files("lifespec") / "problems"
+    if packaged.is_dir():
+        return packaged
+    return CHECKOUT / "docs" / "problems"
 
 
 @functools.cache
 def page(name: str) -> str:
     """Return the page of a problem, or "" if it has none."""
+    if name not in PROBLEMS:
+        return ""
     file = folder() / f"{name}.md"
-    return file.read_text("utf-8") if name in PROBLEMS and file.is_file() else ""
+    if not file.is_file():
+        return ""
+    return file.read_text("utf-8")
 
 
 @functools.cache
@@ -47,8 +54,9 @@ def problem_catalog(language: str) -> Mapping[str, str]:
     """Return the translations of the pages, by the English."""
     if language == "en":
         return {}
-    packaged = folder() / f"problems.{language}.po"
-    file = packaged if packaged.is_file() else Path(__file__).parents[2] / CATALOGS
+    file = folder() / f"problems.{language}.po"
+    if not file.is_file():
+        file = CHECKOUT / CATALOG
     return read_catalog(file.read_text("utf-8"))
 
 
@@ -71,13 +79,15 @@ def more(facts: Iterable[object]) -> list[Fact]:
 def problem_lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
     """Yield what a terminal of so many columns shows of a problem's page."""
     translate = _translator(language)
-    last = ""
-    for kind, text in _in_language([*_page_parts(page(name))], language):
-        if last and last != "caption" and not last == kind == "item":  # items stand close together
+    last = "caption"  # no line is empty below one, nor at the top, nor between items
+    for kind, text in _in_language(list(_page_parts(page(name))), language):
+        is_next_item = last == kind == "item"
+        if last != "caption" and not is_next_item:
             yield ""
         last = kind
         if kind == "code":
-            yield from (f"{CODE_INDENT}{line}".rstrip() for line in text.split("\n"))
+            for line in text.split("\n"):
+                yield f"{CODE_INDENT}{line}".rstrip()
         elif kind == "item":
             yield from wrapped(f"- {_plain(translate(text), language)}", width, "  ")
         else:
@@ -92,12 +102,13 @@ def _page_parts(text: str) -> Iterator[tuple[str, str]]:
 
     A paragraph is one line, as it is in the catalog.
     """
-    lines = iter([*text.split("\n"), ""])  # the last paragraph ends, too
+    lines = iter(f"{text}\n".split("\n"))  # the last paragraph ends, too
     paragraph: list[str] = []
     file = ""
     for line in lines:
         fence, label = FENCE.match(line), LABEL.match(line)
-        if paragraph and (not line.strip() or ITEM.match(line) or fence or label):
+        begins_anew = any((not line.strip(), ITEM.match(line), fence, label))
+        if paragraph and begins_anew:
             yield _paragraph(paragraph)
             paragraph = []
         if fence:
@@ -110,8 +121,10 @@ def _page_parts(text: str) -> Iterator[tuple[str, str]]:
         elif line.startswith("#"):
             yield "heading", line.lstrip("# ")
         elif label:
+            file = ""
             named = FILE.search(line)
-            file = f"{named[1]}.py:" if named else ""
+            if named:
+                file = f"{named[1]}.py:"
         elif line.strip():
             paragraph.append(line.strip())
 
@@ -119,12 +132,14 @@ def _page_parts(text: str) -> Iterator[tuple[str, str]]:
 def _paragraph(gathered: list[str]) -> tuple[str, str]:
     text = " ".join(gathered)
     marker = ITEM.match(text)
-    return ("item", text[marker.end() :]) if marker else ("paragraph", text)
+    if marker:
+        return "item", text[marker.end() :]
+    return "paragraph", text
 
 
 def _until(lines: Iterator[str], end: str) -> list[str]:
     """Take lines up to one that is a mark, which is taken, too."""
-    return [*takewhile(lambda line: line != end, lines)]
+    return list(takewhile(lambda line: line != end, lines))
 
 
 def _in_language(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tuple[str, str]]:
@@ -136,8 +151,8 @@ def _in_language(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tu
             if language == "zh":
                 yield "code", text
         elif kind.startswith("{output}"):
-            is_doubled = parts[number + 1 : number + 2] and parts[number + 1][0] == CHINESE
-            if language == "en" or not is_doubled:
+            following = [kind for kind, _text in parts[number + 1 : number + 2]]
+            if language == "en" or following != [CHINESE]:
                 yield "code", text
         elif not kind.startswith("{"):
             yield "code", text
@@ -148,11 +163,14 @@ def _plain(text: str, language: str) -> str:
 
     def named(role: re.Match[str]) -> str:
         shown = TARGET.match(role[1])
-        return shown[1] if shown else role[1].removeprefix("/")
+        if shown:
+            return shown[1]
+        return role[1].removeprefix("/")
 
     def linked(link: re.Match[str]) -> str:
-        if link[2].startswith("http"):
-            return f"{link[1]} ({link[2]})" if language == "en" else f"{link[1]}（{link[2]}）"
-        return link[1]
+        text, address = link.groups()
+        if not address.startswith("http"):
+            return text
+        return f"{text} ({address})" if language == "en" else f"{text}（{address}）"
 
     return ROLE.sub(named, LINK.sub(linked, text))

@@ -171,9 +171,10 @@ def parse_timeout(seconds: float | None) -> float | None:
 
 def is_repeated(error: BaseException, first: BaseException | None) -> bool:
     """Tell whether a cancel scope of anyio (4.16) repeats its cancellation; each wait gets it."""
-    if first is None or "cancel scope" not in str(error):
+    text = str(error)
+    if "cancel scope" not in text:
         return False
-    return str(error) == str(first)
+    return text == str(first)
 
 
 def safe_repr(value: object) -> str:
@@ -413,7 +414,7 @@ class Lifespan:
         if stage == self._stage:
             rule = f"{stage}-answered-once"
         reason = "already answered"
-        if stage == "shutdown" and self._stage == "startup":
+        if (self._stage, stage) == ("startup", "shutdown"):
             reason = "not requested yet"
         return ProtocolError(f"{stage} was {reason}: {trigger} was refused", rule)
 
@@ -425,7 +426,10 @@ class Lifespan:
             self._on("returned")
             return
         self._raised = error
-        self._on("exited" if isinstance(error, EXITS) else "raised", f": {safe_repr(error)}", error)
+        trigger = "raised"
+        if isinstance(error, EXITS):
+            trigger = "exited"
+        self._on(trigger, f": {safe_repr(error)}", error)
         if self.outcome == "unsupported" and not self._is_on_the_scope(error):
             self._on("unanswered", error=error)
 
@@ -491,10 +495,10 @@ class Lifespan:
 
     def _on_task_done(self, task: asyncio.Task[None]) -> None:
         """Handle a task that was cancelled before its first step, or that raised an exit."""
-        if task.cancelled() and self.phase != "ended":
-            self._on_raised(asyncio.CancelledError(), cancelled=True)
-        elif not task.cancelled():
+        if not task.cancelled():
             task.exception()  # mark it as retrieved: asyncio raises exits out of the loop itself
+        elif self.phase != "ended":
+            self._on_raised(asyncio.CancelledError(), cancelled=True)
 
     def _check_loop(self) -> None:
         if asyncio.get_running_loop() is not self._loop and self.phase != "ended":

@@ -111,6 +111,8 @@ EVENTS: Mapping[str, Event] = MappingProxyType(
     }
 )
 
+_FROM_SERVER = {event.type for event in EVENTS.values() if event.sender == "server"}
+_FROM_APPLICATION = EVENTS.keys() - _FROM_SERVER
 _STATE = {"scope-state", "state-keys-text", "state-shallow-copy", "state-starts-empty"}
 _FAILURES = {"message-is-text", "startup-failed-never-serves"}
 
@@ -496,7 +498,7 @@ class _Sequence:
         """Check an event of the server, and return it to the application."""
         event = await self._receive()
         kind = _event(event)
-        if kind in EVENTS and EVENTS[kind].sender == "server":
+        if kind in _FROM_SERVER:
             self._step(kind, "server", f"sent {kind}")
         else:
             # it stands in the place of the event that should come next
@@ -526,24 +528,28 @@ class _Sequence:
     def _check_message(self, message: Any) -> bool:
         """Take the step of a message; return whether it is a valid event of an application."""
         kind, before = _event(message), self.state
-        if kind not in EVENTS or EVENTS[kind].sender == "server":
+        if kind not in _FROM_APPLICATION:
             self.report("events-known", "application", f"sent {_repr(message)}")
             return False
-        keys = EVENTS[kind].defaults
         valid = True
-        if "message" in keys:
-            text = message.get("message", keys["message"])
-            if self._spec.needs_message:
-                text = message.get("message")
-            valid = isinstance(text, str)
-        if not valid:
-            self.report("message-is-text", "application", f"sent {_repr(message)}")
-        if keys and not self._spec.failures:
-            what = f"sent {kind}, which {self._spec.title} does not have,"
-            self.report("events-known", "application", what, warning=True)
+        if EVENTS[kind].defaults:  # a failure, with its message
+            valid = self._check_failure(kind, message)
         self._step(kind, "application", f"sent {kind}")
         if self.state != before and kind == "lifespan.startup.complete":
             self._keep_state()
+        return valid
+
+    def _check_failure(self, kind: str, message: Any) -> bool:
+        """Check a failed event; return whether its message is valid."""
+        text = message.get("message", EVENTS[kind].defaults["message"])
+        if self._spec.needs_message:
+            text = message.get("message")
+        valid = isinstance(text, str)
+        if not valid:
+            self.report("message-is-text", "application", f"sent {_repr(message)}")
+        if not self._spec.failures:
+            what = f"sent {kind}, which {self._spec.title} does not have,"
+            self.report("events-known", "application", what, warning=True)
         return valid
 
     def _keep_state(self) -> None:
@@ -571,16 +577,19 @@ class _Sequence:
 
     def on_raised(self, error: BaseException) -> None:
         """End the sequence: the call raised by itself, by a refusal, or when it was cancelled."""
-        own = isinstance(error, Exception) and not isinstance(error, Violation)
+        did = f"raised {_repr(error)}"
+        if isinstance(error, Violation) or not isinstance(error, Exception):
+            self._end_call("", did, "")  # no doing of its own: ours, a cancellation, or an exit
+            return
         rule = ""
-        if own and self.state == "called":
+        if self.state == "called":
             rule = "unsupported-gets-no-events"
-        if own and self.state == "starting" and self._spec.failures:  # in 1.0, on the scope alone
+        if self.state == "starting" and self._spec.failures:  # in 1.0, on the scope alone
             rule = "unsupported-gets-no-events"
-        trigger = ""
-        if own and not any(error is refusal for refusal, _valid in self._refusals):
-            trigger = "raise"
-        self._end_call(trigger, f"raised {_repr(error)}", rule)
+        trigger = "raise"
+        if any(error is refusal for refusal, _valid in self._refusals):
+            trigger = ""
+        self._end_call(trigger, did, rule)
 
     def on_returned(self) -> None:
         """End the sequence: the call returned."""
@@ -606,10 +615,11 @@ class _Sequence:
                     warning = ""
                 rule = ""
             self._startup_sent = True
+        broken = rule or warning
         if self.after_end and trigger == "lifespan.shutdown":
             self.report(self.after_end, role, did)
-        elif rule or warning:
-            self.report(rule or warning, role, did, before, warning=bool(warning))
+        elif broken:
+            self.report(broken, role, did, before, warning=bool(warning))
 
     def request_fault(self, scope: Any) -> Fault | None:
         """Return the rule that a request breaks, or None."""

@@ -164,7 +164,9 @@ ROWS = (
 def on_error(error: Error) -> Fact | None:
     """Return what to change by the kind of an exception; None if nothing is known."""
     for row in ROWS:
-        if not row.found and fits(row, error):
+        if row.found:  # it is about a fact
+            continue
+        if fits(row, error):
             return Fact(row.change)
     return None
 
@@ -179,7 +181,7 @@ def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
     for row in ROWS:
         if known.isdisjoint(row.found):
             continue
-        if row.where and row.where not in where:
+        if row.where not in ("", *where):
             continue
         if fits(row, error):
             return Fact(row.change)
@@ -189,10 +191,10 @@ def on(found: Fact, *where: str, error: Error | None = None) -> Fact | None:
 def fits(row: Advice, error: Error | None) -> bool:
     """Tell whether an exception, or one that it came from, is one that a row is about."""
     if not error:
-        return not row.classes and row.own is None
+        return row.own is None and not row.classes
     if row.own not in (None, bool(error.place)):
         return False
-    if row.file and row.file != error.file:
+    if row.file not in ("", error.file):
         return False
     if not row.classes:
         return True
@@ -218,4 +220,4 @@ def _is_about(row: Advice, raised: ErrorData) -> bool:
 
 def is_misshapen(error: Error) -> bool:
     """Tell whether a framework could not use the lifespan that it was given."""
-    return any(row.own is False and fits(row, error) for row in ROWS)
+    return any(fits(row, error) for row in ROWS if row.own is False)

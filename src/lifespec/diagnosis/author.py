@@ -67,7 +67,9 @@ def library(module: str) -> str:
     file = getattr(sys.modules.get(package), "__file__", None)
     if file is None:  # it is in C, or was not imported
         return ""
-    if "-packages" in file and not is_own(file):
+    if is_own(file):
+        return ""
+    if "-packages" in file:
         return package
     return ""
 
@@ -112,7 +114,9 @@ def without_lifespec(traceback: TracebackType | None) -> TracebackType | None:
     first = traceback
     while first and is_ours(first.tb_frame.f_code.co_filename):
         first = first.tb_next
-    return first or traceback  # a failure that lifespec has raised itself has no other frame
+    if first is None:  # a failure that lifespec has raised itself has no other frame
+        return traceback
+    return first
 
 
 def dumped(text: str) -> list[Line]:
@@ -134,7 +138,7 @@ def dumped(text: str) -> list[Line]:
 
 
 def _character(escape: re.Match[str]) -> str:
-    digits = escape[escape.lastindex or 0]
+    [digits] = filter(None, escape.groups())
     return chr(int(digits, 16))
 
 

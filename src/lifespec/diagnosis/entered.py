@@ -20,7 +20,7 @@ from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.given import Given
 from lifespec.diagnosis.opened import Made
 from lifespec.diagnosis.registered import FRAMEWORKS, REGISTERED_LATE, Registered, held
-from lifespec.diagnosis.stacks import is_ours, is_own, line
+from lifespec.diagnosis.stacks import is_ours, is_own, line, outward
 
 ENTER = contextlib._AsyncGeneratorContextManager.__aenter__.__code__  # noqa: SLF001
 
@@ -210,9 +210,9 @@ class Ran:
         if arguments is None:  # contextlib removes them as it is entered: it goes on after a wait
             return
         self._runs_function(manager.func)
-        by: FrameType | None = frame
-        while by and by.f_code.co_filename == ENTER.co_filename:  # such as an exit stack
-            by = by.f_back
+        callers = outward(frame)
+        # not one of contextlib, such as an exit stack
+        by = next((by for by in callers if by.f_code.co_filename != ENTER.co_filename), None)
         again = self._is_open(manager.func, arguments)
         self.entrances.append(Entrance(manager, arguments, _enterer(by), again, manager.func))
 

@@ -16,7 +16,7 @@ from weakref import ref
 from lifespec.diagnosis.cut_off import LOOPS, blocks_at
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.guard import keeping
-from lifespec.diagnosis.stacks import is_own, line, short_name
+from lifespec.diagnosis.stacks import is_own, line, outward, short_name
 
 _CONTEXTLIB = contextlib.asynccontextmanager.__code__.co_filename
 
@@ -60,25 +60,22 @@ class Begun:
         That ends it, or leaves it because it wants no more values.
         """
         self.beginnings.pop(id(generator), None)  # of one that has ended, and had this ID
-        by: FrameType | None = frame
-        while by and by.f_code.co_filename == _CONTEXTLIB:  # also of an exit stack
-            by = by.f_back
-        if by is None or not is_own(by.f_code.co_filename):
+        by = next(outer for outer in outward(frame) if outer.f_code.co_filename != _CONTEXTLIB)
+        if not is_own(by.f_code.co_filename):
             return
         if dis.opname[by.f_code.co_code[by.f_lasti]] == "GET_ANEXT":
             return
-        at = line(by)
-        outer: FrameType | None = by
-        while outer and outer.f_code is not self.root:
-            outer = outer.f_back
-        if outer is not None:
+        if any(outer.f_code is self.root for outer in outward(by)):
+            at = line(by)
             place = Place.at(at.function, at.file, at.line)
             self.beginnings[id(generator)] = Beginning(ref(generator), place, by.f_code)
 
     def _note_dropped(self, generator: Any) -> None:
         """Note that a generator goes at its `yield`; the event loop closes it."""
         beginning = self.beginnings.pop(id(generator), None)
-        if beginning is not None and _is_unfinished(generator):
+        if beginning is None:
+            return
+        if _is_unfinished(generator):
             self.dropped.append(_fact_of(generator, beginning))
 
     def unfinished(self) -> list[Fact]:
@@ -89,7 +86,9 @@ class Begun:
         standing: list[tuple[Any, Beginning]] = []
         for beginning in list(self.beginnings.values()):  # one may go meanwhile
             generator = beginning.generator()
-            if generator is not None and _is_unfinished(generator):
+            if generator is None:
+                continue
+            if _is_unfinished(generator):
                 standing.append((generator, beginning))
         outer = [generator.ag_code for generator, _beginning in standing]
         facts = list(self.dropped)
@@ -125,6 +124,8 @@ def _is_followed(file: str, number: int) -> bool:
             return False
         if isinstance(block.owner, ast.With | ast.AsyncWith):
             is_followed = True
-        if getattr(block.owner, "finalbody", None) or block.statements[block.at + 1 :]:
+        if getattr(block.owner, "finalbody", None):
+            is_followed = True
+        if block.statements[block.at + 1 :]:
             is_followed = True
     return is_followed

@@ -10,7 +10,7 @@ from types import FrameType
 from lifespec.diagnosis.author import caller, library
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.registered import held
-from lifespec.diagnosis.stacks import has
+from lifespec.diagnosis.stacks import has, outward
 
 MOST_PARTS = 1000  # of an object
 _CLOSED = (("closed", "__del__"), ("is_closed", "aclose"))  # says it, and what complains or closes
@@ -30,9 +30,8 @@ class Made:
         value = frame.f_locals.get(code.co_varnames[0])
         if not _closing(type(value)):
             return False
-        by: FrameType | None = frame
-        while by and by.f_code.co_name == "__init__":  # of the object, or of one that it is part of
-            by = by.f_back
+        # not one of the object, or of what it is part of
+        by = next((outer for outer in outward(frame) if outer.f_code.co_name != "__init__"), None)
         if by is None:
             return True
         where = caller(by)

@@ -33,8 +33,11 @@ def noting_disabled_loggers() -> Iterator[list[Place]]:
     def disables(existing: Any, child_loggers: Any, disable_existing: Any) -> None:
         before(existing, child_loggers, disable_existing)
         with keeping():
-            disabled = {*existing}.difference(child_loggers)
-            if not disable_existing or os.getpid() != observed or _names_a_server(disabled):
+            if os.getpid() != observed:
+                return
+            if not disable_existing:
+                return
+            if _names_a_server(set(existing).difference(child_loggers)):
                 return
             place = caller(sys._getframe(1))  # noqa: SLF001
             if place is not None and place not in found:

@@ -142,15 +142,16 @@ def _has_entry(record: str, name: str) -> bool:
         return any(line.startswith((f"{name}/", f"{name},")) for line in file)
 
 
+def outward(frame: Any) -> Iterator[Any]:
+    """Yield a frame, and each that has called the one before; nothing for None."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def of_thread(innermost: Any) -> list[Any]:
     """Return the frames of a thread, the outermost first; none if there is no innermost one."""
-    frames = []
-    frame = innermost
-    while frame is not None:
-        frames.append(frame)
-        frame = frame.f_back
-    frames.reverse()
-    return frames
+    return list(outward(innermost))[::-1]
 
 
 def walk(call: Any) -> tuple[list[Any], Any]:

@@ -49,7 +49,9 @@ def learn(frames: list[Any]) -> None:
     candidates = [package for package in packages if package not in above]
     if len(candidates) == 1 and not _is_lifespan(calls[0]):  # a request that its author has not got
         return
-    name = _holder(calls, above) or _outermost(candidates)
+    name = _holder(calls, above)
+    if not name:
+        name = _outermost(candidates)
     if name:
         _treat_as_own(name)
     else:

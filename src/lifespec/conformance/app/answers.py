@@ -5,7 +5,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from contextvars import Context, ContextVar, copy_context
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from lifespec import validate
@@ -13,7 +13,7 @@ from lifespec.conformance.app.observation import Broken, Observation
 from lifespec.conformance.app.reached import Reached, module_of
 from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.stacks import chain, line, trace_of
+from lifespec.diagnosis.stacks import chain, line, outward, trace_of
 from lifespec.words import Told, cut, short_repr
 
 
@@ -46,9 +46,8 @@ class Answers:
         """Note the innermost application that acts, which may be a framework's."""
         self.look_no_more()
         # from the caller of `receive` or `send` on: what is further in is of the suite
-        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001
-        while frame and not module_of(frame):
-            frame = frame.f_back
+        callers = outward(sys._getframe(2))  # noqa: SLF001
+        frame = next((caller for caller in callers if module_of(caller)), None)
         if frame is None:
             return
         self.seen.actor = module_of(frame)
@@ -79,10 +78,8 @@ class Answers:
         inner = actors[-1]
         seen.actor = module_of(inner)
         # an application that is called by another one raises for the scope, before it receives
-        is_called_by_another = first is not error or len(actors) > 1
-        raises_itself = frames[-1] is inner
-        has_received = (id(inner), inner.f_code) in self.receivers
-        seen.refuses = is_called_by_another and raises_itself and not has_received
+        if frames[-1] is inner and (id(inner), inner.f_code) not in self.receivers:
+            seen.refuses = first is not error or len(actors) > 1
 
     def refusal(self, message: Any, kind: Any) -> Fact | None:
         """Take a step in the table of transitions; return why the message is refused, or None."""
@@ -153,7 +150,9 @@ class Answers:
 
 def _known_event(kind: object) -> validate.Event | None:
     """Return the event of this type, if there is one."""
-    return validate.EVENTS.get(kind) if isinstance(kind, str) else None
+    if not isinstance(kind, str):
+        return None
+    return validate.EVENTS.get(kind)
 
 
 def _unknown(kind: object, message: object) -> Fact:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.target import NotFound
-from lifespec.diagnosis import author, registered
+from lifespec.diagnosis import author, registered, stacks
 from lifespec.diagnosis.fact import Fact
 from lifespec.watch.hold import KNOWN
 
@@ -81,19 +81,21 @@ def serving_module(frame: FrameType | None) -> str:
     "" if there is none.  Its package has built the application.
     """
     library = str(Path(os.__file__).parent)
-    while frame:
-        module = str(frame.f_globals.get("__name__", ""))
-        package = module.partition(".")[0]
-        if package not in CARRIERS and not _is_python(frame.f_code.co_filename, library):
+    for outer in stacks.outward(frame):
+        module = str(outer.f_globals.get("__name__", ""))
+        if module.partition(".")[0] in CARRIERS:
+            continue
+        if not _is_python(outer.f_code.co_filename, library):
             return module
-        frame = frame.f_back
     return ""
 
 
 def _is_python(file: str, library: str) -> bool:
     """Tell whether a file is Python's own; `library` is where those are."""
-    # such as <frozen importlib._bootstrap>; site-packages, or dist-packages of Debian, are below it
-    return file.startswith("<") or (file.startswith(library) and "-packages" not in file)
+    if file.startswith("<"):  # such as <frozen importlib._bootstrap>
+        return True
+    # site-packages, or dist-packages of Debian, are below it
+    return file.startswith(library) and "-packages" not in file
 
 
 def description(app: Any) -> str:
@@ -102,6 +104,9 @@ def description(app: Any) -> str:
     if isinstance(name, str):
         return name
     kind = type(app).__qualname__
-    title = getattr(app, "title", None)
-    has_title = isinstance(title, str) and title not in ("", kind)  # FastAPI's default: "FastAPI"
-    return f'{kind} "{title}"' if has_title else kind
+    title = getattr(app, "title", "")
+    if not isinstance(title, str):
+        return kind
+    if title in ("", kind):  # FastAPI's default: "FastAPI"
+        return kind
+    return f'{kind} "{title}"'

@@ -42,7 +42,9 @@ class OfApplication(Judge):
 
     def held(self, held: object) -> Assessment:
         """Return an outcome that holds or not, with how the lifespan went."""
-        return self.run("held" if held else "broken")
+        if held:
+            return self.run("held")
+        return self.run("broken")
 
     def kept(self) -> Assessment:
         """Judge by the messages that broke the rule, and by the keys of the state at the end."""
@@ -52,9 +54,11 @@ class OfApplication(Judge):
             if not message.open:
                 return Assessment("broken", message.observed)
         if broken:
+            how: How = "broken"
             # what no specification forbids breaks no MUST; a SHOULD may still be missed by it
-            is_must = "must" in rules()[rule].level(self.spec)
-            return Assessment("unspecified" if is_must else "broken", broken[0].observed)
+            if "must" in rules()[rule].level(self.spec):
+                how = "unspecified"
+            return Assessment(how, broken[0].observed)
         if rule == "state-keys-text":
             for key in seen.facts_of("key-at-end"):
                 return Assessment("broken", key)
@@ -78,13 +82,15 @@ class OfApplication(Judge):
 
     def answered(self) -> Assessment:
         seen = self.seen
-        phase = self.wanted.rule.partition("-")[0]
-        answer = seen.startup if phase == "startup" else seen.shutdown
-        if phase == "shutdown" and seen.startup.how != "complete":
-            skip("does-not-start")
-        # an answer that did not come because an event was refused: another rule names the event
-        if seen.refused and answer.how in ENDED and answer.when != "serving":
-            if phase == "shutdown" and seen.sent[-1].startswith("lifespan.startup."):
+        answer = seen.startup
+        is_of_shutdown = self.wanted.rule.startswith("shutdown-")
+        if is_of_shutdown:
+            answer = seen.shutdown
+            if seen.startup.how != "complete":
+                skip("does-not-start")
+        has_ended_instead = answer.how in ENDED and answer.when != "serving"
+        if has_ended_instead and seen.refused:  # another rule names the event that was refused
+            if is_of_shutdown and seen.sent[-1].startswith("lifespan.startup."):
                 return breaks("shutdown-answered-with", event=seen.sent[-1])
             skip("had-refused", why=seen.refused)
         return self.run(ANSWERED.get(answer.when, {}).get(answer.how, "skip"))
@@ -117,7 +123,9 @@ class OfApplication(Judge):
                 return Assessment("broken", ending(seen))
 
     def ends(self) -> Assessment:
-        return Assessment("held" if self.seen.ended_when_cancelled else "broken", ending(self.seen))
+        if self.seen.ended_when_cancelled:
+            return Assessment("held", ending(self.seen))
+        return Assessment("broken", ending(self.seen))
 
     def no_exit(self) -> Assessment:
         return self.held(self.seen.startup.how != "exited")
@@ -125,6 +133,8 @@ class OfApplication(Judge):
     def no_raise(self) -> Assessment:
         """Warn in every specification: none of them forbids to raise there."""
         seen = self.seen
+        if seen.startup.how in COMPLETE_OR_FAILED:
+            return self.run("held")
         if seen.startup.how == "raised" and seen.received and not seen.refused:
             return self.run("missed")
-        return self.run("held" if seen.startup.how in COMPLETE_OR_FAILED else "skip")
+        return self.run("skip")

@@ -3,7 +3,7 @@
 from lifespec.conformance.app.answers import REFUSED
 from lifespec.conformance.app.observation import LONG_ANSWER, NO_ANSWER, Answer, Observation
 from lifespec.diagnosis.course import FAILED, TAKES_NO_PART
-from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.fact import Error, Fact, fact
 
 COMPLETE_OR_FAILED = ("complete", "failed")
 RETURNED_EARLY = Answer("returned", "serving", "returned-early")
@@ -15,10 +15,14 @@ WHOLE = (*TAKES_NO_PART, "returned-early")
 
 def answers(seen: Observation) -> tuple[Answer, Answer]:
     """Return how an application answers startup, and how it answers shutdown."""
+    if not seen.refused:
+        return seen.startup, seen.shutdown
     # what followed from a refusal, a raise or a failure, is no answer of its own
-    caught = any(error.of(REFUSED) for error in seen.errors)
-    if seen.refused and (caught or seen.startup.how in ENDED):
-        if seen.startup.how in (*ENDED, "failed"):
+    has_caught_it = any(error.of(REFUSED) for error in seen.errors)
+    if seen.startup.how in ENDED:
+        return Answer("refused", "startup"), NO_ANSWER
+    if has_caught_it:
+        if seen.startup.how == "failed":
             return Answer("refused", "startup"), NO_ANSWER
         if seen.shutdown.how != "complete":
             return seen.startup, Answer("refused", "shutdown")
@@ -38,7 +42,9 @@ def stops(seen: Observation) -> bool:
 def stays(seen: Observation) -> bool:
     """Tell whether something that is left behind keeps the process from ending."""
     # tasks end with their loop, and daemons with the process: these two keep it
-    return seen.process_stays and bool(seen.facts_of("thread-", "process-"))
+    if not seen.process_stays:
+        return False
+    return bool(seen.facts_of("thread-", "process-"))
 
 
 def how_it_went(seen: Observation, limit: float) -> Fact:
@@ -52,7 +58,9 @@ def how_it_went(seen: Observation, limit: float) -> Fact:
 def answer(seen: Observation, phase: str, limit: float) -> Fact:
     """Return how it starts or stops."""
     startup, shutdown = answers(seen)
-    given = startup if phase == "startup" else shutdown
+    given = shutdown
+    if phase == "startup":
+        given = startup
     if given.how == "complete":
         return _yes(seen, phase)
     why = _why(seen, given, limit)
@@ -108,24 +116,35 @@ def _error(seen: Observation) -> Fact:
 
 def _failure(seen: Observation) -> Fact:
     """Return why it sent `failed`: the author's exception rather than the text that was sent."""
-    lines = seen.message.strip().splitlines()
-    line = lines[-1].strip() if lines else ""
+    line = "".join(seen.message.strip().splitlines()[-1:]).strip()
     error = seen.caught
     if error is None and seen.ended == "raised":
         error = seen.error
     if error is None:
         return fact("text", text=line) if line else Fact("no-message")
-    # frameworks send the text of the exception, or its whole traceback: one of both is enough
-    texts = "\n".join(cause.text for cause in error.chain)
-    says_it = line in texts or error.text in seen.message or error.type in line
-    if not line or says_it:
+    if _says_it(line, seen.message, error):
         return error.fact()
     return fact("message-and-error", text=line, error=error.fact())
 
 
+def _says_it(line: str, message: str, error: Error) -> bool:
+    """Tell whether a message, and its last line, say nothing that the exception does not say.
+
+    Frameworks send the text of the exception, or its whole traceback: one of both is enough.
+    """
+    if error.text in message:
+        return True
+    if error.type in line:
+        return True
+    # nor does an empty one
+    return any(line in cause.text for cause in error.chain)
+
+
 def _overdue(seen: Observation, limit: float) -> Fact:
     """Return what it was doing when its time was over, and where."""
-    place = seen.stack[-1] if seen.stack else None
+    place = None
+    if seen.stack:
+        place = seen.stack[-1]
     doing = Fact(f"doing-{seen.activity}").at(place, "doing-at")
     kind = "serving-blocked" if seen.awaited == "serving" else "overdue"
     return fact(kind, limit=limit, doing=doing)

@@ -16,51 +16,33 @@ import tempfile
 import threading
 import time
 import warnings
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
 from lifespec.conformance.app.forks import cannot_fork, open_files
-from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
 from lifespec.conformance.app.observation import Observation, Watch
+from lifespec.conformance.app.observe import at_import, observe
 from lifespec.conformance.app.output import Output, redirect
-from lifespec.conformance.app.play import PlayedCall, play
 from lifespec.conformance.app.target import Job, NotFound
-from lifespec.conformance.cases import Case
 from lifespec.conformance.processes import (
     TELL_EVERY,
     interpreter,
     kill_session,
-    own_memory,
     signal_name,
 )
-from lifespec.diagnosis import (
-    author,
-    cut_off,
-    entered,
-    given,
-    guard,
-    leftovers,
-    opened,
-    registered,
-    silenced,
-    waits,
-)
+from lifespec.diagnosis import author, guard, registered, waits
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.logged import Logged, logging_errors, noting_warnings
+from lifespec.diagnosis.logged import noting_warnings
 
 BLOCKED = 0.5  # seconds beyond its time after which a loop that is blocked is ended
 PROCESS_END_LIMIT = 1.0  # seconds that a process has to end once all is seen
 STAYS = 4.0  # the same if its application has left something: then it may be said that it stays
 LOOK_AT_PIPES = 0.05  # seconds after which the processes are looked at, too
 SPARE = 10.0  # seconds for a process in addition to the limits of the case
-
-# Python's warnings in the import of each target, by its name; forked processes inherit them
-at_import: defaultdict[str, list[Logged]] = defaultdict(list)
 
 
 class Result(NamedTuple):
@@ -405,100 +387,3 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
     with contextlib.suppress(RuntimeError):  # forked in a thread of a pool, which it would join
         # else multiprocessing would first join the children of the application
         threading._shutdown()  # type: ignore[attr-defined]  # noqa: SLF001
-
-
-def _of_call(job: Job, seen: Observation, logged: list[Logged]) -> list[Logged]:
-    """Return what was logged in a call, after what Python warned of in its import.
-
-    What belongs to an earlier call is left out: that on asyncio before trio, or the first of two.
-    """
-    records = [warning for warning in at_import[job.name] if warning.made_at]
-    records += [record for record in logged if seen.moment(record.time) != "importing"]
-    return records
-
-
-def observe(job: Job, case: Case, watch: Watch) -> Observation:
-    """Play a case, and see what is left behind; return what was seen."""
-    before = set(threading.enumerate())
-    looks = case.name in cases.COURSE  # the first lines of a report tell of these two only
-    # where this process imports it
-    with leftovers.noting_starts(), given.noting_calls(), noting_warnings(at_import[job.name]):
-        subject = job.find()
-    imported = set(threading.enumerate())
-    found, routers = registered.find(subject) if looks else ([], [])
-    ran, late = entered.Ran(found), list[registered.Registered]()
-    watch.arm(job.limit)  # without the import
-    with (
-        silenced.noting_disabled_loggers() as disabled,
-        logging_errors() as logged,
-        noting_warnings(logged),
-        leftovers.noting_starts(),
-    ):
-        if looks:
-            passing = cut_off.Passing(PlayedCall.called.__code__)
-
-            def stops() -> None:
-                with guard.keeping():
-                    late.extend(registered.late(routers, ran.given))
-                passing.begin()
-
-            watch = watch._replace(stops=stops)
-            with entered.running(ran), cut_off.noting_exceptions():
-                call = _call(subject, job, case, watch)
-            call.seen.facts += passing.facts(complete=call.seen.shutdown.how == "complete")
-            del passing  # and the exceptions, which keep what they have passed
-        else:
-            call = _call(subject, job, case, watch)
-        open_things = []
-        if looks and call.seen.shutdown.how == "complete":  # else its clean-up had no chance
-            open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
-        # before the loggers are given back: what it finds is of this case
-        gc.collect()  # so that asyncio logs exceptions that were never retrieved
-    seen = call.seen
-    seen.facts += silenced.facts(disabled)
-    seen.logged = _of_call(job, seen, logged)
-    late_codes = {given_late.code for given_late in late}
-    for given_before in found:
-        if given_before.code not in late_codes:  # what was given twice ran too late at least once
-            late.append(given_before)
-    seen.facts += guard.listed(entered.never_entered, late, ran)
-    seen.facts += guard.listed(ran.twice, late)
-    if seen.startup.how == "complete":
-        seen.facts += guard.listed(ran.unstarted, late)
-    seen.facts += guard.listed(ran.lost, late, call.provided, subject)
-    if looks or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
-        times = os.times()
-        seen.cost = times.user + times.system
-        seen.memory, seen.total = own_memory()
-    if job.role == "application":
-        seen.framework = author.library(seen.actor).capitalize()
-    watch.arm(job.limit + leftovers.TIME_TO_END_OF_A_POOL)
-    seen.facts += open_things
-    seen.facts += guard.listed(leftovers.threads_left, before)
-    seen.facts += guard.listed(leftovers.daemons, imported)
-    seen.facts += guard.listed(leftovers.processes, os.getpid())
-    return seen
-
-
-def _of_author(subject: object) -> Iterator[object]:
-    """Yield the application, and what the author's modules have."""
-    yield subject
-    for module, _file in author.own_modules():
-        yield from list(vars(module).values())  # a copy: another thread may import meanwhile
-
-
-def _call(subject: Any, job: Job, case: Case, watch: Watch) -> PlayedCall:
-    """Play a case on asyncio, and anew on trio if the subject needs that."""
-    play_case: Any = play
-    if job.role == "middleware":  # most checks are of applications, and need not import this
-        from lifespec.conformance.app import middleware  # noqa: PLC0415
-
-        play_case = middleware.play_middleware
-    call: PlayedCall = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
-    if any(map(needs_trio, call.seen.errors)):
-        call.loop.sweep()  # what was started on asyncio would be a leftover of the call on trio
-        if find_spec("trio"):
-            on_trio: PlayedCall = play_case(subject, case, job.spec, job.limit, Trio, watch)
-            return on_trio
-        call.seen.blocker = Fact("needs-trio-installed")
-    return call

@@ -9,7 +9,7 @@ from typing import Any
 
 from lifespec.conformance.app.observation import Observation
 from lifespec.diagnosis import guard
-from lifespec.diagnosis.stacks import application, is_ours, is_own
+from lifespec.diagnosis.stacks import application, is_ours, is_own, outward
 
 
 def module_of(frame: FrameType) -> str:
@@ -81,9 +81,4 @@ class Reached:
 
 def _applications(frame: FrameType | None) -> list[FrameType]:  # pragma: no cover
     """Return the applications that have called a frame, the innermost first."""
-    found = []
-    while frame is not None:
-        if module_of(frame):
-            found.append(frame)
-        frame = frame.f_back
-    return found
+    return [caller for caller in outward(frame) if module_of(caller)]

@@ -81,7 +81,9 @@ class Summary:
     @property
     def is_refused(self) -> bool:
         """Whether it supports no lifespan, and has received no event."""
-        return not self.is_supported and not self.seen.received
+        if self.is_supported:
+            return False
+        return not self.seen.received
 
     @property
     def starts(self) -> bool | None:
@@ -104,7 +106,7 @@ class Summary:
         """Whether its process can end in both cases; None if it does not start."""
         if not self.starts:
             return None
-        return not (stays(self.first) or stays(self.serving))
+        return not any(map(stays, (self.first, self.serving)))
 
     def concluded(self, report: Report) -> Report:
         """Return a report with how the application starts and stops."""
@@ -166,11 +168,12 @@ class Summary:
 
     def _starts(self) -> Iterator[Fact]:
         start = answer(self.seen, "startup", self.limit)
-        if self.seen is not self.first and not starts(self.seen):
+        # of a second case only if the first one has no such fault
+        if starts(self.seen) or self.seen is self.first:
+            yield start
+        else:
             yield _under("if-anew", start)
             yield fact("yes-if", condition=Fact("if-first"))
-        else:
-            yield start
         yield from _sent_text(self.seen)
 
     def _stops(self) -> Iterator[Fact]:
@@ -183,11 +186,12 @@ class Summary:
             other, here, there = self.first, "if-served", "if-at-once"
         # what fails while it serves says so by itself
         is_early = "serving" in (self.seen.shutdown.when, self.seen.awaited)
-        if is_early or stops(self.seen) or not stops(other):
-            yield stop
-        else:
+        differ = stops(other) and not stops(self.seen)
+        if differ and not is_early:
             yield _under(here, stop)
             yield fact("yes-if", condition=Fact(there))
+        else:
+            yield stop
 
     def _left(self) -> Iterator[Fact]:
         """Yield what is left behind, and that the process stays; of the case that shows it."""
@@ -223,10 +227,12 @@ class Summary:
 
     def _told_of(self, never_ran: Sequence[Fact]) -> Iterator[Fact]:
         """Yield what never ran, and the author's line that has perhaps taken its place."""
+        if not never_ran:
+            return
         yield from never_ran[:MOST_SHOWN]
         if len(never_ran) > MOST_SHOWN:
             yield fact("and-more", count=len(never_ran) - MOST_SHOWN)
-        if self.seen.answerer and never_ran and self.seen.startup.how == "complete":
+        if self.seen.answerer and self.seen.startup.how == "complete":
             yield fact("answered-by", place=self.seen.answerer)
 
     def _notes(self) -> Iterator[Fact]:
@@ -258,24 +264,31 @@ class Summary:
         seen = self.seen
         startup, shutdown = answers(seen)
         phase, given = "startup", startup
+        where = "startup"
         if starts(seen):
             phase, given = "shutdown", shutdown
-        on_errors = []
+            where = "shutdown"
+        elif seen.refuses and given.how in ENDED:
+            where = "inner"
         if given.how in ("failed", "raised"):
             on_errors = list(self._on_errors())
-        yield from on_errors
-        if on_errors and given.when == "serving":
-            return
-        said = answer(seen, phase, self.limit)
-        if seen.framework and said.kind in WHOLE:
-            is_own = seen.refuses or (seen.error and seen.error.place)
-            # what its author has given to an application is dropped on its way to that
-            if not is_own and not self._never_ran():
+            yield from on_errors
+            if on_errors and given.when == "serving":
                 return
-        where = phase
-        if phase == "startup" and seen.refuses and given.how in ENDED:
-            where = "inner"
+        said = answer(seen, phase, self.limit)
+        if said.kind in WHOLE and self._is_of_framework():
+            return
         yield advice.on(said, where, error=seen.error)
+
+    def _is_of_framework(self) -> bool:
+        """Tell whether a framework has ended the lifespan, and no line of its author's."""
+        seen = self.seen
+        if not seen.framework or seen.refuses:
+            return False
+        if seen.error and seen.error.place:
+            return False
+        # what its author has given to an application is dropped on its way to that
+        return not self._never_ran()
 
     def _on_errors(self) -> Iterator[Fact]:
         """Yield advice by the kind of exception."""
@@ -353,9 +366,11 @@ def fails(reply: Fact) -> bool:
 def _sent_text(seen: Observation) -> Iterator[Fact]:
     """Yield that a framework sends only the text of the exception that it had caught."""
     caught = seen.caught
-    if seen.startup.how != "failed" or not seen.framework or caught is None:
+    if caught is None:
         return
-    if caught.text == seen.message:
+    if not seen.framework:
+        return
+    if seen.startup.how == "failed" and caught.text == seen.message:
         yield fact("sends-only-text", message=seen.message, framework=seen.framework)
 
 
@@ -384,7 +399,9 @@ def _logged(seen: Observation) -> Iterator[Fact]:
     """Yield each error that was logged, and when; without those that are the cause."""
     for record in seen.logged:
         when = seen.moment(record.time)
-        if when != "request" and not _is_cause(record, seen.errors):
+        if when == "request":
+            continue
+        if not _is_cause(record, seen.errors):
             yield fact("logged-when", when=Fact(f"when-{when}"), record=record.fact())
 
 

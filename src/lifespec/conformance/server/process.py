@@ -55,7 +55,6 @@ class ServerProcess:
         self.command, self.script, self.workers = command, script, workers
         self.port = unused_port()
         self.cancelled = threading.Event()  # set if the check was cancelled
-        self._output = bytearray()
         self._log, self._position = Log(), 0
         self._pauses = itertools.count(1)
 
