@@ -11,7 +11,6 @@ import select
 import shlex
 import signal
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -23,16 +22,8 @@ from typing import Any, Self
 
 from lifespec.conformance.app.process import Host
 from lifespec.conformance.app.target import Job
-from lifespec.conformance.finding import Unchecked
-from lifespec.conformance.processes import (
-    HOME,
-    KILL_LIMIT,
-    import_path,
-    kill,
-    kill_session,
-    marked,
-    until,
-)
+from lifespec.conformance.processes import HOME, KILL_LIMIT, until
+from lifespec.conformance.started import Started
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.hold import KNOWN, NEW
 from lifespec.watch.parent import HIDDEN, put
@@ -93,7 +84,7 @@ class CommandHost(Host):
             self.listener.bind(str(self.folder / "socket"))
             self.listener.listen()
             self._prepare()
-            self.process = self._start()
+            self._start()
             stack.callback(self._end)
             self.cleanup = stack.pop_all()
         return self
@@ -113,27 +104,15 @@ class CommandHost(Host):
         # each Python imports this module before any code of the command, in its children, too
         (self.folder / "sitecustomize.py").write_text(begin + HIDDEN, "utf-8")
 
-    def _start(self) -> "subprocess.Popen[bytes]":
+    def _start(self) -> None:
         self.output, written = os.pipe()
         try:
-            process = subprocess.Popen(
-                self.words,
-                stdin=subprocess.DEVNULL,
-                stdout=written,
-                stderr=written,
-                start_new_session=True,
-                env={**os.environ, "PYTHONPATH": import_path(self.folder), MARK: str(self.folder)},
-            )
-        except FileNotFoundError:
-            raise Unchecked(fact("no-program", program=self.words[0])) from None
-        except OSError as error:
-            why = fact("not-executable", program=self.words[0], error=error.strerror or str(error))
-            raise Unchecked(why) from None
+            self.started = Started(self.words, MARK, self.folder, written, {})
         finally:
             os.close(written)
+        self.process = self.started.process
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
-        return process
 
     def _read(self) -> None:
         """Read what the command prints, as long as a process of it is there."""
@@ -172,7 +151,7 @@ class CommandHost(Host):
         caller = self._accept()
         while caller is None:
             # a command may start a daemon and end, and the daemon serve
-            if self.process.poll() is not None and not self._is_there():
+            if self.process.poll() is not None and not self.started.processes():
                 return self._ended()
             if time.monotonic() > deadline:
                 return self._not_serving()
@@ -196,10 +175,6 @@ class CommandHost(Host):
         with contextlib.suppress(OSError):
             while True:
                 self.listener.accept()[0].close()
-
-    def _is_there(self) -> bool:
-        """Tell whether a process is left that the command has started, such as a daemon."""
-        return bool(marked(MARK, self.folder))
 
     def _unfit(self) -> Fact | None:
         """Return why what the process would serve cannot be checked."""
@@ -273,9 +248,7 @@ class CommandHost(Host):
     def _end(self) -> None:
         """End all that the command has started."""
         self.is_shown = False
-        kill_session(self.process.pid)
-        until(lambda: not kill(marked(MARK, self.folder)), KILL_LIMIT)
-        self.process.wait()
+        self.started.end()
         self.listener.close()
         self.reader.join(KILL_LIMIT)
         os.close(self.output)

@@ -13,7 +13,6 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -23,15 +22,8 @@ from typing import Any, Self
 
 from lifespec.conformance.finding import Unchecked
 from lifespec.conformance.log import Log, LogLine
-from lifespec.conformance.processes import (
-    KILL_LIMIT,
-    import_path,
-    kill,
-    kill_session,
-    marked,
-    until,
-)
 from lifespec.conformance.server.client import Client
+from lifespec.conformance.started import Started
 from lifespec.diagnosis.fact import fact
 
 CASE = "LIFESPEC_CASE"  # the variable that marks what a case starts
@@ -81,10 +73,8 @@ class ServerProcess:
         (self.folder / "script.json").write_text(json.dumps(self.script), "utf-8")
         (self.folder / "temporary").mkdir()
         (self.folder / "own").mkdir()
-        own = {
-            "PYTHONPATH": import_path(self.folder),
+        variables = {
             "PYTHONUNBUFFERED": "1",  # else what it wrote is lost when it is killed
-            CASE: str(self.folder),
             # sockets and files that it leaves there are removed with the folder
             "TMPDIR": str(self.folder / "temporary"),
         }
@@ -98,21 +88,9 @@ class ServerProcess:
         for word in self.command:  # other braces are the server's
             filled = PLACEHOLDER.sub(lambda match: str(values.get(match[1], match[0])), word)
             command.append(filled)
-        try:
-            with (self.folder / "output").open("wb") as output:
-                self.process = subprocess.Popen(
-                    command,
-                    env=os.environ | own,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                )
-        except FileNotFoundError:
-            raise Unchecked(fact("no-program", program=command[0])) from None
-        except OSError as error:
-            why = fact("not-executable", program=command[0], error=error.strerror)
-            raise Unchecked(why) from None
+        with (self.folder / "output").open("wb") as output:
+            self.started = Started(command, CASE, self.folder, output, variables)
+        self.process = self.started.process
 
     @property
     def output(self) -> str:
@@ -158,18 +136,11 @@ class ServerProcess:
 
     def left_running(self) -> set[int]:
         """Return the processes that the server started and that run without it."""
-        return marked(CASE, self.folder) - {self.process.pid}
+        return self.started.processes() - {self.process.pid}
 
     def end(self) -> None:
         """End every process."""
-        until(self._killed, KILL_LIMIT)
-        self.process.wait(KILL_LIMIT)
-
-    def _killed(self) -> bool:
-        """Kill what runs; return whether nothing did."""
-        kill_session(self.process.pid)
-        self.process.poll()
-        return not kill(marked(CASE, self.folder))
+        self.started.end()
 
     def clean(self) -> None:
         """Remove the folder."""
