@@ -28,8 +28,9 @@ def seconds(say: Translate) -> Callable[[str], float]:
 
     def read(text: str) -> float:
         with suppress(ValueError):
-            if 0 < (found := float(text)) < threading.TIMEOUT_MAX:
-                return found
+            number = float(text)
+            if 0 < number < threading.TIMEOUT_MAX:
+                return number
         wrong = say(_("{text} is no number of seconds: give one above 0, such as 10"))
         raise argparse.ArgumentTypeError(wrong.format(text=repr(text)))
 
@@ -41,7 +42,8 @@ def count(say: Translate) -> Callable[[str], int]:
 
     def read(text: str) -> int:
         with suppress(ValueError):
-            if (number := int(text)) > 0:
+            number = int(text)
+            if number > 0:
                 return number
         wrong = say(_("{text} is no whole number above 0"))
         raise argparse.ArgumentTypeError(wrong.format(text=repr(text)))

@@ -13,7 +13,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -77,6 +77,20 @@ def _print(text: str) -> int:
         if not isinstance(error, BrokenPipeError):
             raise
     return 0
+
+
+def _print_lines(lines: Iterable[str]) -> int:
+    return _print("".join(f"{line}\n" for line in lines))
+
+
+def _write_lines(lines: Iterable[str]) -> None:
+    """Write to standard error, in one go: a server may print there, too."""
+    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    sys.stderr.flush()
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {line}" for line in wrapped(text, WIDTH - 4)]
 
 
 def _width(stream: TextIO) -> int:
@@ -161,7 +175,7 @@ def _refuse_to_watch(arguments: argparse.Namespace) -> None:
     if arguments.pid and not hasattr(sys, "remote_exec"):
         raise Unchecked(fact("no-remote"))
     if arguments.unknown:
-        line = shlex.join([*arguments.of, *arguments.unknown])
+        line = shlex.join(arguments.of + arguments.unknown)
         raise Unchecked(fact("command-watched-without-dashes", command=line))
     if _is_name(arguments.of):
         raise Unchecked(fact("target-watched", target=arguments.of[0]))
@@ -174,16 +188,16 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
     def tell(what: Fact, rows: Sequence[Fact], advice: Fact | None, pid: int) -> None:
         if pid:
             what = fact("of-process", pid=pid, what=what)
+        below = " " * len(PREFIX)
+        explained = [words.say(page) for page in pages.more([what, *rows, advice])]
         lines = _lines(PREFIX, words.say(what))
         for row in rows:
-            lines.append(f"            {words.say(row)}")
+            lines.append(f"{below}  {words.say(row)}")
         if advice:
-            lines += _lines(" " * len(PREFIX), words.say(advice))
-        explained = [words.say(page) for page in pages.more([what, *rows, advice])]
+            lines += _lines(below, words.say(advice))
         for command in explained:
-            lines.append(f"{' ' * len(PREFIX)}{command}")
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
-        sys.stderr.flush()
+            lines.append(f"{below}{command}")
+        _write_lines(lines)
         if arguments.json:
             told = {
                 "time": round(time.time(), 3),
@@ -228,14 +242,14 @@ def _application(arguments: argparse.Namespace) -> str | list[str]:
         raise Unchecked(fact("no-target"))
     if not arguments.dashes:
         if len(words) > 1:
-            line = shlex.join([*words, *arguments.unknown])
+            line = shlex.join(words + arguments.unknown)
             raise Unchecked(fact("command-without-dashes", command=line))
         return str(words[0])
     if arguments.factory:
         raise Unchecked(fact("factory-of-command"))
     if _is_name(words):
         raise Unchecked(fact("target-after-dashes", target=words[0]))
-    return [*words]
+    return list(words)
 
 
 def _is_name(words: Sequence[str]) -> bool:
@@ -256,10 +270,9 @@ def _list(arguments: argparse.Namespace) -> int:
     for life in plan.all_lives():
         for name in life.split("+"):
             lines.append(name)
-            says = words.translate(cases.named(name).says)
-            lines += [f"    {line}" for line in wrapped(says, WIDTH - 4)]
+            lines += _indented(words.translate(cases.named(name).says))
     lines += wrapped(words.say(plan.fact()), WIDTH)
-    return _print("".join(f"{line}\n" for line in lines))
+    return _print_lines(lines)
 
 
 def _total(arguments: argparse.Namespace) -> str:
@@ -336,9 +349,7 @@ class _Progress:
     def _say(self, what: Fact) -> None:
         """Write a line that stays."""
         self._replace("")
-        lines = _lines(PREFIX, self.words.say(what))
-        sys.stderr.write("".join(f"{line}\n" for line in lines))
-        sys.stderr.flush()
+        _write_lines(_lines(PREFIX, self.words.say(what)))
 
     def _replace(self, line: str) -> None:
         """Write a line in the place of the one before, on a terminal only."""
@@ -364,17 +375,17 @@ def _write(path: Path, text: str, mode: str) -> None:
 def _explain(arguments: argparse.Namespace) -> int:
     """Print a rule or the page of a problem, or without a name the list of both."""
     name, language = arguments.name, arguments.words.language
-    problems = [each for each in PROBLEMS if pages.page(each)]
+    problems = [problem for problem in PROBLEMS if pages.page(problem)]
     if not name:
-        titles = {each: pages.title(each, language) for each in problems}
+        titles = {problem: pages.title(problem, language) for problem in problems}
         shown = explain.index(titles, language)
     elif name in problems:
         shown = pages.problem_lines(name, language)
     elif name in rules():
         shown = explain.rule_lines(rules()[name], language)
     else:
-        raise unknown("explained", name, [*rules(), *problems], "lifespec explain")
-    return _print("".join(f"{line}\n" for line in shown))
+        raise unknown("explained", name, list(rules()) + problems, "lifespec explain")
+    return _print_lines(shown)
 
 
 def _cases(arguments: argparse.Namespace) -> int:
@@ -384,19 +395,21 @@ def _cases(arguments: argparse.Namespace) -> int:
     lines = []
     for case in cases.load():
         names = tuple(dict.fromkeys(wanted.rule for wanted in case.expect))
-        if arguments.role not in (None, case.role) or arguments.rule not in (None, *names):
+        if arguments.role not in (None, case.role):
+            continue
+        if arguments.rule not in (None, *names):
             continue
         lines.append(f"{case.name} · {words.translate(case.role)}")
-        for text in (words.translate(case.says), words.say(fact("checks", rules=names))):
-            lines += [f"    {line}" for line in wrapped(text, WIDTH - 4)]
-    return _print("".join(f"{line}\n" for line in lines))
+        lines += _indented(words.translate(case.says))
+        lines += _indented(words.say(fact("checks", rules=names)))
+    return _print_lines(lines)
 
 
 def _copy(arguments: argparse.Namespace) -> int:
     to, files = arguments.to, arguments.files
     for name in files:
         if name not in COPIES:
-            raise Unchecked(fact("unknown-file", name=name, known=(*COPIES,)))
+            raise Unchecked(fact("unknown-file", name=name, known=tuple(COPIES)))
     if to and to.is_dir():
         for name in files:
             _write(to / f"{name}.py", content(name), "x")
@@ -421,7 +434,8 @@ def content(name: str) -> str:
         lines.append(f"From lifespec {about['Version']}, for Python {about['Requires-Python']}.")
     if base():
         lines.append(f"The rules: {site('en')}rules.html")
-    return "\n".join([*lines, f"SPDX-License-Identifier: 0BSD{DOCSTRING_END}{code}"])
+    lines.append(f"SPDX-License-Identifier: 0BSD{DOCSTRING_END}{code}")
+    return "\n".join(lines)
 
 
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace], int]] = {

@@ -17,7 +17,7 @@ from lifespec.conformance import (
     check_middleware,
     processes,
 )
-from lifespec.conformance.app import plan, process
+from lifespec.conformance.app import observe, plan, process
 from lifespec.conformance.app.plan import planned
 from lifespec.conformance.report import render
 from lifespec.diagnosis.fact import fact
@@ -239,7 +239,7 @@ def test_what_cannot_be_called_is_no_application() -> None:
 
 
 def test_who_needs_trio_is_told_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "find_spec", lambda _: None)
+    monkeypatch.setattr(observe, "find_spec", lambda _: None)
     report = check_app(says("receive", lambda _: import_module("trio").sleep(0)), timeout=10.0)
     assert report.status == 2
     assert "it needs trio: pip install trio" in str(report)
