@@ -303,10 +303,10 @@ def test_a_known_server_tells_each_step(toy: Any, agent: Agent) -> None:
         assert server.failed
         assert agent.where(agent.lifespans[0]).over
         frames = {threading.get_ident(): sys._getframe()}
-        assert len(agent.running(frames)) == 1
+        assert len(agent.running_loops(frames)) == 1
 
     asyncio.run(main())
-    assert agent.running({}) == {}
+    assert agent.running_loops({}) == {}
     assert toy.Lifespan(app).off() == "off"
     assert [line.type for line in lines(agent, seen.Sent)] == ["lifespan.startup.complete"]
     (raised,) = lines(agent, seen.Raised)
@@ -492,9 +492,9 @@ def test_a_loop_that_only_waits_for_its_threads_does_not_run(agent: Agent) -> No
         return loop.shutdown_default_executor()
 
     with running(for_ever):
-        before = len(agent.running(stacks.top_frames()))
+        before = len(agent.running_loops(stacks.top_frames()))
         with running(closes):
-            found = len(agent.running(stacks.top_frames()))
+            found = len(agent.running_loops(stacks.top_frames()))
             over.set()
     assert (before, found) == (1, 1)
 
@@ -643,7 +643,7 @@ def test_while_it_serves_little_is_looked_at(agent: Agent) -> None:
     agent.look_at_tasks({}, {}, now)
     assert agent.requests == []
     frames = {threading.main_thread().ident or 0: sys._getframe()}
-    found = [seen.Look(0.0, *agent.found(frames, {}, now + seconds)) for seconds in (0, 3)]
+    found = [agent.what_it_does(frames, {}, now + seconds) for seconds in (0, 3)]
     assert [look.still for look in found] == [0, 3]
 
 

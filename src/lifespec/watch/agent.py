@@ -34,11 +34,11 @@ LIVELY = 0.1  # seconds between two looks while startup or shutdown may last
 REST = 1.0  # the same while a server serves
 SOON = 5.0  # seconds in which a process is looked at often, whatever it does
 LASTS = 1.0  # seconds from which on one thing that an event loop runs is looked at closely
-MOST_WRITTEN = 8  # calls, and lines of a call, that are written down
 _CLOSES = "shutdown_default_executor"  # what asyncio.run calls last
 MOST_TASKS = 200  # tasks whose calls are looked at, the oldest first
 FEW_TASKS = 20  # tasks that cost little: they are looked at each time
 SERVERS = {module.partition(".")[0] for module in hooks.SERVERS}  # their packages
+RUNS = seen.CallState(over=False, runs=True, asks=False, lines=[])
 
 # a library that forbids calls that block in an event loop replaces them later, such as blockbuster
 _os_open, _os_write, _os_close = os.open, os.write, os.close
@@ -66,7 +66,7 @@ class Agent:
         self.tasks_since: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
         self.died: set[int] = set()
         self.busy = looks.Busy()
-        self.looks: dict[int, waits.Looks] = {}  # at those calls
+        self.looks_by_scope: dict[int, waits.Looks] = {}  # at them
         self.had_other = False
         self.requests: list[seen.Request] = []
         self.open = 0
@@ -80,8 +80,7 @@ class Agent:
 
     def run(self) -> None:
         """Look, for as long as this process lives and somebody reads."""
-        pid = self.pid
-        while self.pid == pid and self.is_watched():
+        while self.is_watched():
             sleep(LIVELY if self.is_lively() else REST)
             with guard.keeping():
                 self.look(monotonic())
@@ -142,7 +141,7 @@ class Agent:
         self.find_copies()
         frames = stacks.top_frames()
         frames.pop(get_ident(), None)
-        loops = self.running(frames)
+        loops = self.running_loops(frames)
         if loops or self.loops:  # one may begin and end between two looks: a hook tells of it
             self.had_loop = True
         rest = REST
@@ -152,10 +151,10 @@ class Agent:
             self.counted = now
             self.look_at_tasks(loops, frames, now)
         if self.is_lively() or self.is_to_serve():
-            found = self.found(frames, loops, now)
-            if found != self.before:
-                self.before = found
-                self.write(seen.Look(time.time(), *found))
+            look = self.what_it_does(frames, loops, now)
+            if look != self.before:
+                self.before = look
+                self.write(look._replace(time=time.time()))
 
     def find_served(self) -> None:
         """Find the package that is served, once it is imported."""
@@ -176,7 +175,7 @@ class Agent:
             self.modules.add(name)
             hooks.hook_copies(module, self)
 
-    def running(self, frames: dict[int, Any]) -> dict[Any, Any]:
+    def running_loops(self, frames: dict[int, Any]) -> dict[Any, Any]:
         """Return the event loops that run, each with the innermost frame of its thread.
 
         Not one that only waits for its threads: it serves nothing any more.
@@ -185,55 +184,72 @@ class Agent:
         for loop, thread in list(self.loops.items()):  # the server's thread adds to it
             if thread in frames and alive.is_running(loop, frames[thread]):
                 running[loop] = frames[thread]
-        found = {}
-        for loop, top in running.items():
+        for loop, top in list(running.items()):
             names = [stacks.name_of(stacks.coroutine_of(task)) for task in alive.tasks(loop, top)]
-            if not any(name.endswith(_CLOSES) for name in names):
-                found[loop] = top
-        return found
+            if any(name.endswith(_CLOSES) for name in names):
+                del running[loop]
+        return running
 
-    def found(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> tuple[Any, ...]:
-        """Return what this process does: the values of a Look, without its time."""
+    def what_it_does(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> Any:
+        """Return what this process does, as a Look whose time is left open."""
         main = stacks.of_thread(frames.get(self.thread))
         if not self.has_called:
             main = looks.with_awaited(main)
-        where = lines_of(main)
+        where = looks.lines_of(main)
         if where != self.main[0]:
             self.main = where, now
+        importing = ""
+        if not loops:
+            importing = looks.importing(main)
+        threads, children = self.keepers(frames, loops)
+        return seen.Look(
+            time=0.0,
+            loops=len(loops),
+            blocked=self.blocked(frames, loops, now),
+            known=[self.where(call) for call in self.lifespans],
+            others=self.others,
+            handlers=looks.handlers_of_author(loops),
+            requests=self.requests,
+            open=self.open,
+            all=self.has_all,
+            importing=importing,
+            main=where,
+            still=int(now - self.main[1]),
+            threads=threads,
+            children=children,
+            unserved=self.is_unserved(main, where),
+        )
+
+    def blocked(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> list[Any]:
+        """Return the event loops that run one thing, whether for long or not."""
         blocked = []
         for loop, top in loops.items():
-            seconds = self.busy.seconds(loop, thread_of(top, frames), now)
-            if seconds is not None:
-                if seconds >= LASTS:
-                    self.learn(stacks.of_thread(top))
-                running = stacks.of_thread(top)
-                kind = waits.blocked_by(map(stacks.line, running))
-                blocked.append(seen.Blocked(int(seconds), lines_of(running), kind))
-        held, children = self.keepers(frames, loops)
-        is_of_author = bool(where) and where[-1].own
-        return (
-            len(loops),
-            blocked,
-            [self.where(call) for call in self.lifespans],
-            self.others,
-            looks.handlers_of_author(loops),
-            self.requests,
-            self.open,
-            self.has_all,
-            "" if loops else looks.importing(main),
-            where,
-            int(now - self.main[1]),
-            held,
-            children,
-            (is_of_author or looks.is_of_command(main, SERVERS)) and self.is_to_serve(),
-        )
+            seconds = self.busy.seconds(loop, looks.thread_of(top, frames), now)
+            if seconds is None:
+                continue
+            running = stacks.of_thread(top)
+            if seconds >= LASTS:
+                self.learn(running)
+            kind = waits.blocked_by(map(stacks.line, running))
+            blocked.append(seen.Blocked(int(seconds), looks.lines_of(running), kind))
+        return blocked
+
+    def is_unserved(self, main: list[Any], where: list[Any]) -> bool:
+        """Tell whether the main thread is at the author's, and no server has begun to serve."""
+        if not seen.is_own(where) and not looks.is_of_command(main, SERVERS):
+            return False
+        return self.is_to_serve()
 
     def is_to_serve(self) -> bool:
         """Tell whether a server is imported that has not begun: neither here, nor in a child."""
-        if self.has_called or self.has_listened or set(hooks.SERVERS).isdisjoint(sys.modules):
+        if self.has_called or self.has_listened:
+            return False
+        if set(hooks.SERVERS).isdisjoint(sys.modules):
             return False
         self.has_listened = looks.listens()
-        return not self.has_listened and not alive.children(self.pid)
+        if self.has_listened:
+            return False
+        return not alive.children(self.pid)
 
     def learn(self, running: list[Any]) -> None:
         """Learn whose code it is from the frames of a thread that runs a lifespan, and stays there.
@@ -249,14 +265,14 @@ class Agent:
         """Return what keeps this process once no event loop of it runs any more."""
         if loops or not self.had_loop:
             return None, []
-        held = []
+        threads = []
         for thread in alive.threads():
             if thread.ident == self.thread:  # the main one is a value of its own
                 continue
             if alive.keeps_process(thread):
-                where = lines_of(stacks.of_thread(frames.get(thread.ident)))
-                held.append(seen.Thread(alive.thread_name(thread), where))
-        return held, sorted(alive.children(self.pid).values())
+                where = looks.lines_of(stacks.of_thread(frames.get(thread.ident)))
+                threads.append(seen.Thread(alive.thread_name(thread), where))
+        return threads, sorted(alive.children(self.pid).values())
 
     @property
     def has_called(self) -> bool:
@@ -269,22 +285,17 @@ class Agent:
         if getattr(coroutine, "cr_frame", None) is None:
             return seen.CallState(over=True, runs=False, asks=False, lines=[])
         if getattr(coroutine, "cr_running", False):
-            return seen.CallState(over=False, runs=True, asks=False, lines=[])
+            return RUNS
         if call.looks is None:
             call.looks = waits.Looks()
-        return self.looked(call.looks, coroutine, call.thread, asks=call.is_in_receive())
-
-    def looked(self, looks: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.CallState:
-        """Return where a call is that waits."""
-        looks.look(call, stacks.of_thread(stacks.top_frames().get(thread)))
-        return seen.CallState(False, False, asks, with_whose(looks.lines), looks.awaits)
+        return looks.where_it_waits(call.looks, coroutine, call.thread, asks=call.is_in_receive())
 
     def look_at_tasks(self, loops: dict[Any, Any], frames: dict[int, Any], now: float) -> None:
         """Note the tasks that are new, those that have died, and the requests that are open."""
         threads = {}
         for loop, top in loops.items():
             for task in alive.tasks(loop, top):
-                threads[task] = thread_of(top, frames)
+                threads[task] = looks.thread_of(top, frames)
         for task in threads:
             self.tasks_since.setdefault(task, now)
         for task in alive.failed_tasks():  # no loop has these any more
@@ -299,7 +310,7 @@ class Agent:
 
     def look_at_calls(self, threads: dict[Any, int], frames: dict[int, Any], now: float) -> None:
         """Find the calls of applications among tasks, with their threads, and among frames."""
-        found: dict[int, seen.Request] = {}
+        requests: dict[int, seen.Request] = {}
         others: dict[int, seen.CallState] = {}
         for thread, top in frames.items():
             running = stacks.of_thread(top)
@@ -307,31 +318,34 @@ class Agent:
             if scope is None or scope["type"] != "lifespan":
                 continue
             if not self.recognise(running, thread):  # it runs just now, and so is in no task yet
-                others[id(scope)] = seen.CallState(over=False, runs=True, asks=False, lines=[])
+                others[id(scope)] = RUNS
         tasks = sorted(threads, key=self.tasks_since.__getitem__)
         for task in tasks[:MOST_TASKS]:
-            self.take(task, threads[task], int(now - self.tasks_since[task]), found, others)
+            age = int(now - self.tasks_since[task])
+            self.take_call(task, threads[task], age, requests, others)
         if self.is_stopping:
             for call in looks.untracked_calls():  # it looks at every object
-                self.take(call, 0, None, found, others)
-        self.looks = {scope: of_call for scope, of_call in self.looks.items() if scope in others}
-        self.requests = sorted(found.values(), key=looks.by_age)[:MOST_WRITTEN]
-        self.open, self.has_all = len(found), len(tasks) <= MOST_TASKS
+                self.take_call(call, 0, None, requests, others)
+        self.looks_by_scope = {
+            scope: of_call for scope, of_call in self.looks_by_scope.items() if scope in others
+        }
+        self.requests = sorted(requests.values(), key=looks.by_age)[: looks.MOST_WRITTEN]
+        self.open, self.has_all = len(requests), len(tasks) <= MOST_TASKS
         self.others = []
         if not self.lifespans:  # else hooks tell of them, and more
             self.others = list(others.values())
         if others:
             self.had_other = True
 
-    def take(
+    def take_call(
         self,
         task: Any,
         thread: int,
         age: int | None,
-        found: dict[int, Any],
+        requests: dict[int, Any],
         others: dict[int, Any],
     ) -> None:
-        """Take in what a task does, if it is a call of an application."""
+        """Take in what a task does, if it is a call of an application: each by its scope."""
         wait = waits.of(task)
         given = stacks.arguments(wait.frames)
         scope = given.get("scope")
@@ -343,13 +357,13 @@ class Agent:
             is_background = looks.follows_a_response(wait.frames)
             in_thread = wait.awaits == "thread"
             request = seen.Request(
-                method, path, age, lines_of(wait.frames), is_background, in_thread
+                method, path, age, looks.lines_of(wait.frames), is_background, in_thread
             )
-            found.setdefault(id(scope), request)
+            requests.setdefault(id(scope), request)
         elif id(scope) not in others and not self.recognise(wait.frames, thread):
             asks = stacks.runs(wait.frames, given.get("receive"))
-            of_call = self.looks.setdefault(id(scope), waits.Looks())
-            others[id(scope)] = self.looked(of_call, task, thread, asks=asks)
+            of_call = self.looks_by_scope.setdefault(id(scope), waits.Looks())
+            others[id(scope)] = looks.where_it_waits(of_call, task, thread, asks=asks)
 
     def recognise(self, frames: list[Any], thread: int) -> bool:
         """Tell whether a call is one of a known server; a copy of lifespec's class is one."""
@@ -383,42 +397,8 @@ class Agent:
                 where.append(seen.At(*line, True))
                 break
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
-        chain = [tuple(stacks.raised(raised)) for raised in errors[:MOST_WRITTEN]]
+        chain = [tuple(stacks.raised(raised)) for raised in errors[: looks.MOST_WRITTEN]]
         return seen.WrittenError(kind, text, where, cancelled, chain)
-
-
-def lines_of(frames: list[Any]) -> list[Any]:
-    """Return the author's lines among frames, or else those of libraries, with whose they are."""
-    shown = stacks.lines_to_show(frames)
-    if not shown:
-        shown = [stacks.line(frame) for frame in frames[-1:]]
-    return with_whose(shown)
-
-
-def is_of_application(frames: list[Any]) -> bool:
-    """Tell whether the innermost frame is the author's, or below a call of the application.
-
-    An installed application has no line that is known to be its author's before it is looked at.
-    """
-    if stacks.is_own(frames[-1].f_code.co_filename):
-        return True
-    return any(stacks.application(frame) for frame in frames)
-
-
-def with_whose(found: list[Any]) -> list[Any]:
-    """Return the innermost of some lines, with whose they are."""
-    return [
-        seen.At(file, number, name, stacks.is_own(file))
-        for file, number, name in found[-MOST_WRITTEN:]
-    ]
-
-
-def thread_of(top: Any, frames: dict[int, Any]) -> int:
-    """Return the thread with this innermost frame."""
-    for thread, frame in frames.items():
-        if frame is top:
-            return thread
-    return 0
 
 
 def begin(folder: str, own: str = "") -> Agent:
@@ -439,8 +419,8 @@ def begin(folder: str, own: str = "") -> Agent:
         if agent.has_called:
             with guard.keeping():
                 frames = stacks.of_thread(by)
-                if is_of_application(frames):  # servers end so, too
-                    agent.note("Left", status, lines_of(frames))
+                if looks.is_of_application(frames):  # servers end so, too
+                    agent.note("Left", status, looks.lines_of(frames))
         leave(status)
 
     start()

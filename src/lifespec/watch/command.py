@@ -3,7 +3,7 @@
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from lifespec.diagnosis import guard
@@ -173,21 +173,21 @@ class WatchedCommand:
 
     def say_signals(self) -> None:
         """Say what became of the signals so far: of those that ended nothing, what ends it."""
-        if not self.signals:
+        command = self.process
+        if command is None or not self.signals:
             for process in self.alive():
                 self._say_signal_of_others(process)
-        if not self.process or not self.signals:
             return
-        is_over = self.process.returncode is not None
+        is_over = command.returncode is not None
         if self.lasted(self.signals[-1].time) >= SIGNAL_GRACE:
             for process in self.alive():
-                self._say_way_out(process, self.process.pid)
+                self._say_way_out(process, command.pid)
             if not is_over:
                 self._say_restart()
         if is_over or self.lasted(self.signals[0].time) > self.after:
-            self.say_signal(self.process)
+            self.say_signal(command)
         if not is_over:
-            self._say_goes_on(self.process.pid)
+            self._say_goes_on(command.pid)
 
     def _say_signal_of_others(self, process: WatchedProcess) -> None:
         """Say what ends a server that starts, and that somebody else has told to end.
@@ -197,8 +197,10 @@ class WatchedCommand:
         if process.state not in STARTS or not process.signals:
             return
         last = process.signals[-1]
+        if self.lasted(last.time) < SIGNAL_GRACE:
+            return
         key = key_that_ends(process, "startup", ())
-        if key and self.lasted(last.time) >= SIGNAL_GRACE:
+        if key:
             name = Signal(last.signal, last.time).key_or_name
             keeps = fact("way-out-startup", server=server_of(process), signal=name)
             way = fact("way-worker", command=kill_command(key, [process.pid]))
@@ -222,9 +224,11 @@ class WatchedCommand:
 
     def _blocked_at(self, process: WatchedProcess, last: Signal) -> Blocked | None:
         """Return where the event loop of a process was blocked when a signal came, if it was."""
-        if process.look is None or last.time - process.look.time >= BLOCKED_FROM:
+        if process.look is None:
             return None
-        return blocked(process)
+        if last.time - process.look.time >= BLOCKED_FROM:  # what it was at is not what it is at
+            return None
+        return blocked(process.look)
 
     def _key_for_blocked(self) -> str:
         """Return the key that ends a process whose event loop is blocked."""
@@ -252,7 +256,9 @@ class WatchedCommand:
         """Say at least that the command goes on, if nothing was said since the last signal."""
         last = self.signals[-1]
         seconds = self.lasted(last.time)
-        if self.said_at > last.time or seconds < self.after + 1:  # what is seen is said before
+        if self.said_at > last.time:
+            return
+        if seconds < self.after + 1:  # what is seen is said before
             return
         kind, pids = "way-out-goes-on", self._pids(command)
         if not any(process.has_server for process in self.alive()):
@@ -264,42 +270,40 @@ class WatchedCommand:
 
     def _say_restart(self) -> None:
         """Say that SIGQUIT has ended workers, and that their parent has started others."""
-        first, *others = self.signals
-        if others or first.name != "SIGQUIT":
+        if [came.name for came in self.signals] != ["SIGQUIT"]:
             return
-        begun = []
+        came_at = self.signals[0].time
+        if max(self.gone.values(), default=0.0) < came_at:  # nothing has ended since
+            return
+        servers = [server_of(process) for process in self.processes.values() if process.server]
+        servers.append(Fact("the-server"))  # whose workers have not come so far
         for process in self.alive():
-            if process.lines and process.lines[0].time > first.time:
-                begun.append(process)
-        if begun and max(self.gone.values(), default=0.0) >= first.time:
-            named = [process for process in self.processes.values() if process.server] or begun
-            self._say_once("restarted", fact("way-out-restarted", server=server_of(named[0])))
+            if process.lines and process.lines[0].time > came_at:
+                self._say_once("restarted", fact("way-out-restarted", server=servers[0]))
 
     def say_signal(self, command: "subprocess.Popen[bytes]") -> None:
         """Say that a signal did not reach the server, or that a handler of the author's took it."""
         is_over = command.returncode is not None
         for process in self.alive():
-            if not process.has_server or process.is_stopping:
-                continue
-            if not is_over and _is_at_work(process):
-                continue
-            self._say_signal_of(process, command, is_over=is_over)
+            if _goes_on(process, is_over=is_over):
+                self._say_signal_of(process, command, is_over=is_over)
 
     def _say_signal_of(
         self, process: WatchedProcess, command: "subprocess.Popen[bytes]", *, is_over: bool
     ) -> None:
         """Say what became of the first signal in a process that goes on as if none had come."""
         first = self.signals[0]
-        may_serve = STARTUP_COMPLETE in process.times or process.takes_no_part
-        taken = handler(process, first.name)
-        if may_serve and taken:
-            by_author = fact("signal-taken", signal=first.name, handler=taken)
-            self.say(process, Cause("taken", "", by_author))
+        if STARTUP_COMPLETE in process.times or process.takes_no_part:  # so it serves
+            taken = handler(process, first.name)
+            if taken:
+                by_author = fact("signal-taken", signal=first.name, handler=taken)
+                self.say(process, Cause("taken", "", by_author))
+                return
+        elif not is_over:  # a server that starts may act on it later
             return
         if first.to_all or command.pid in self.processes:
             return
-        if may_serve or is_over:
-            self.say(process, Cause("lost", "", self._lost(first, command, process)))
+        self.say(process, Cause("lost", "", self._lost(first, command, process)))
 
     def _lost(
         self, signal: Signal, command: "subprocess.Popen[bytes]", process: WatchedProcess
@@ -363,14 +367,14 @@ class WatchedCommand:
         if self.signals:
             stopped = self.signals[0].time
         else:
-            stopped = max(process.stopped or 0 for process in served)
+            stopped = _last(process.stopped for process in served)
         if not stopped:
             return [Fact("end-by-itself")]
         parts = [_lasting("end-stopped", self.lasted(stopped))]
-        sent = max(process.times.get("shutdown", 0) for process in served)
+        sent = _last(process.times.get("shutdown") for process in served)
         if sent - stopped > LONG_PART:
             parts.append(_lasting("end-before", sent - stopped))
-        answered = max(process.times.get(SHUTDOWN_COMPLETE, 0) for process in served)
+        answered = _last(process.times.get(SHUTDOWN_COMPLETE) for process in served)
         if answered and self.lasted(answered) > LONG_PART:
             parts.append(_lasting("end-after", self.lasted(answered)))
         return parts
@@ -388,11 +392,22 @@ def _place_of(loop: Blocked) -> Fact | str:
     return place.fact()
 
 
-def _is_at_work(process: WatchedProcess) -> bool:
-    """Tell whether a process may end once its requests, or what blocks its loop, have ended."""
-    if process.look is None:
+def _last(moments: Iterable[float | None]) -> float:
+    """Return the last of some moments, 0 if there is none."""
+    return max(filter(None, moments), default=0.0)
+
+
+def _goes_on(process: WatchedProcess, *, is_over: bool) -> bool:
+    """Tell whether a server goes on as if no signal had come.
+
+    While the command runs, it may act on one once its requests, or what blocks its loop, have
+    ended.
+    """
+    if not process.has_server or process.began_to_stop:
         return False
-    return bool(process.look.open or process.look.blocked)
+    if is_over or process.look is None:
+        return True
+    return not process.look.open and not process.look.blocked
 
 
 def _is_power_of_two(count: int) -> bool:

@@ -32,12 +32,12 @@ class GroupListener:
 
     def heard(self) -> set[int]:
         """Return the signals that have come to all since this was asked last."""
-        found = b""
+        answer = b""
         with contextlib.suppress(BrokenPipeError):  # somebody has killed it
             os.write(self.questions, b"?")
-            while not found.endswith(b"\0") and (more := os.read(self.answers, 100)):
-                found += more
-        return {*found}
+            while not answer.endswith(b"\0") and (more := os.read(self.answers, 100)):
+                answer += more
+        return set(answer)
 
     def close(self) -> None:
         """End it."""
@@ -46,10 +46,21 @@ class GroupListener:
         os.close(self.answers)
 
 
+def _stat(pid: int) -> list[str]:
+    """Return the state of a process, its parent and so on, [] where /proc does not say.
+
+    Before these the name of its program stands, in which there may be anything.
+    """
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()
+    return []
+
+
 def is_alive(pid: int) -> bool:
     """Tell whether a process runs: not if it has ended, and its parent has not asked yet."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] != "Z"
+    stat = _stat(pid)
+    if stat:
+        return stat[0] != "Z"
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -61,9 +72,7 @@ def is_alive(pid: int) -> bool:
 
 def is_stopped(pid: int) -> bool:
     """Tell whether a process is stopped, as by SIGSTOP or Ctrl-Z, where /proc says so."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][:1] in ("T", "t")
-    return False
+    return _stat(pid)[:1] in (["T"], ["t"])
 
 
 def ignores(pid: int, number: int) -> bool:
@@ -87,18 +96,20 @@ def _in_mask(pid: int, mask: str, number: int) -> bool:
 
 def parent_of(pid: int) -> int:
     """Return the parent of a process, 0 if it has ended or /proc does not say."""
-    with contextlib.suppress(OSError, ValueError):
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[1])
-    return 0
+    stat = _stat(pid)
+    if not stat:
+        return 0
+    return int(stat[1])
 
 
 def below(pid: int) -> list[int]:
     """Return the processes that a process and its children have started, where /proc says so."""
-    found: list[int] = []
+    started: list[int] = []
     with contextlib.suppress(OSError):
         for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            found += [int(child), *below(int(child))]
-    return found
+            started.append(int(child))
+            started += below(int(child))
+    return started
 
 
 def program_of(pid: int) -> str:

@@ -13,15 +13,55 @@ import weakref
 from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
 
 from ..diagnosis import stacks, waits
+from . import seen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
+MOST_WRITTEN = 8  # calls, and lines of a call, that are written down
 _SIGNALS = {"SIGINT": 2, "SIGTERM": 15}
 # functions of asyncio that run a loop for a task, and the variable that has it
 _RUN_A_TASK = {"run_until_complete": "future", "run": "task"}
 _AFTER_RESPONSE = ("starlette/background.py", "litestar/background_tasks.py")
+
+
+def where_it_waits(of_call: waits.Looks, call: Any, thread: int, *, asks: bool) -> seen.CallState:
+    """Return where a call is that waits, seen by one more of the looks at it."""
+    of_call.look(call, stacks.of_thread(stacks.top_frames().get(thread)))
+    return seen.CallState(False, False, asks, with_whose(of_call.lines), of_call.awaits)
+
+
+def lines_of(frames: list[Any]) -> list[Any]:
+    """Return the author's lines among frames, or else those of libraries, with whose they are."""
+    shown = stacks.lines_to_show(frames)
+    if not shown:
+        shown = [stacks.line(frame) for frame in frames[-1:]]
+    return with_whose(shown)
+
+
+def is_of_application(frames: list[Any]) -> bool:
+    """Tell whether the innermost frame is the author's, or below a call of the application.
+
+    An installed application has no line that is known to be its author's before it is looked at.
+    """
+    if stacks.is_own(frames[-1].f_code.co_filename):
+        return True
+    return any(stacks.application(frame) for frame in frames)
+
+
+def with_whose(lines: list[Any]) -> list[Any]:
+    """Return the innermost of some lines, with whose they are."""
+    innermost = lines[-MOST_WRITTEN:]
+    return [seen.At(file, line, name, stacks.is_own(file)) for file, line, name in innermost]
+
+
+def thread_of(top: Any, frames: dict[int, Any]) -> int:
+    """Return the thread with this innermost frame."""
+    for thread, frame in frames.items():
+        if frame is top:
+            return thread
+    return 0
 
 
 class Busy:
@@ -98,15 +138,19 @@ def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
     # uvloop has them in no attribute, and files by their numbers beside them: these are no handles,
     # which can be asked whether they were cancelled
     for part in gc.get_referents(loop):
-        handle = part.get(number) if type(part) is dict else None
+        if type(part) is not dict:
+            continue
+        handle = part.get(number)
         if hasattr(handle, "cancelled"):
             found += gc.get_referents(handle)
     return found
 
 
-def by_age(request: Any) -> int:
+def by_age(request: seen.Request) -> int:
     """Sort open requests: the oldest first, and last those whose age is not known."""
-    return -request.age if request.age is not None else 0
+    if request.age is None:
+        return 0
+    return -request.age
 
 
 def importing(frames: list[Any]) -> str:
@@ -114,13 +158,15 @@ def importing(frames: list[Any]) -> str:
 
     It is the one that the author's line imports, which lasts, and not what that imports in turn.
     """
-    module, outer = "", ""
+    module = ""
+    is_by_author = True  # the next import on the stack
     for frame in frames:
-        if frame.f_code.co_name == "_find_and_load":
-            module = module or str(frame.f_locals.get("name", ""))
-        elif stacks.is_own(frame.f_code.co_filename):
-            module, outer = "", module or outer
-    return module or outer
+        if stacks.is_own(frame.f_code.co_filename):
+            is_by_author = True
+        elif is_by_author and frame.f_code.co_name == "_find_and_load":
+            module = str(frame.f_locals.get("name", ""))
+            is_by_author = False
+    return module
 
 
 def with_awaited(frames: list[Any]) -> list[Any]:

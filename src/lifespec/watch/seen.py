@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here: `typing` alone takes milliseconds
+    from collections.abc import Sequence
     from typing import Any, NamedTuple
 else:
     from collections import namedtuple
@@ -40,6 +41,11 @@ class At(NamedTuple):
     line: int
     function: str
     own: bool
+
+
+def is_own(lines: Sequence[At]) -> bool:
+    """Tell whether the innermost of some lines is the author's."""
+    return bool(lines) and lines[-1].own
 
 
 class WrittenError(NamedTuple):
@@ -231,8 +237,8 @@ class Look(NamedTuple):
 
 
 LINE_KINDS = {
-    each.__name__: each
-    for each in (
+    kind.__name__: kind
+    for kind in (
         Began, Called, Received, Sent, Raised, Signalled, Hosted, Stop, Shutdown, NoLifespan, Died,
         Left, Ending, Failed, Look,
     )
@@ -265,13 +271,14 @@ def parsed(text: str) -> Happening | Look:
 
 def _restored(kind: Any, values: Any) -> Any:
     """Return an object of a class of this module from its values."""
-    found = []
+    fields = {}
     for name, value in zip(kind._fields, values):
+        fields[name] = value
         part = PART_KINDS.get(name)
-        if part is None or value is None:
-            found.append(value)
-        elif isinstance(value, list):
-            found.append([_restored(part, each) for each in value])
-        else:
-            found.append(_restored(part, value))
-    return kind(*found)
+        if part is None:
+            continue
+        if isinstance(value, list):
+            fields[name] = [_restored(part, item) for item in value]
+        elif value is not None:
+            fields[name] = _restored(part, value)
+    return kind(**fields)

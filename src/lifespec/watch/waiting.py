@@ -8,7 +8,7 @@ from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.stacks import ErrorData
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
-from lifespec.watch.seen import At, Blocked, Look, Request
+from lifespec.watch.seen import At, Blocked, CallState, Look, Request, Thread, is_own
 from lifespec.watch.watched import STARTS, Ended, WatchedProcess
 
 MOST_LINES, MOST_REQUESTS = 4, 5  # that are shown
@@ -65,7 +65,7 @@ def source_lines(lines: Sequence[At]) -> list[Fact]:
     return rows
 
 
-def error_fact(error: seen.WrittenError | None, text: str = "") -> Fact:
+def error_fact(error: seen.WrittenError | None, text: str) -> Fact:
     """Return an exception as part of a sentence, or what was sent in its place."""
     if error:
         return as_error(error).fact()
@@ -77,7 +77,7 @@ def error_fact(error: seen.WrittenError | None, text: str = "") -> Fact:
 
 def as_error(error: seen.WrittenError) -> Error:
     """Return an exception as the diagnosis knows it."""
-    chain = tuple(ErrorData(*each) for each in error.chain)
+    chain = tuple(ErrorData(*raised) for raised in error.chain)
     return Error(error.type, error.text, at(error.lines), chain)
 
 
@@ -88,7 +88,7 @@ def own_failure(failure: tuple[str, str, str, int, str]) -> Fact:
     return fact("own-failure", error=Error(type_, text, None).fact(), place=place.fact())
 
 
-def server_of(process: WatchedProcess) -> Any:
+def server_of(process: WatchedProcess) -> Fact | str:
     """Return the name of a process's server at the beginning of a sentence or within it."""
     if not process.server:
         return Fact("the-server")
@@ -104,19 +104,12 @@ def handler(process: WatchedProcess, signal: str) -> Fact | None:
     return Place.at(function, file, line).fact()
 
 
-def blocked(process: WatchedProcess) -> Blocked | None:
+def blocked(look: Look) -> Blocked | None:
     """Return where the author's code has blocked a loop for a second, and how, if it does."""
-    if process.look is None:
-        return None
-    for loop in process.look.blocked:
-        if loop.seconds >= BLOCKED_FROM and _is_own(loop.lines):
+    for loop in look.blocked:
+        if loop.seconds >= BLOCKED_FROM and is_own(loop.lines):
             return loop
     return None
-
-
-def _is_own(lines: Sequence[At]) -> bool:
-    """Tell whether the innermost of some lines is the author's."""
-    return bool(lines) and lines[-1].own
 
 
 # ---- what is told at once ----------------------------------------------------------------------
@@ -135,45 +128,61 @@ def _cause_of_end(process: WatchedProcess, end: Ended, number: int) -> Cause:
     """Return the cause for a kind of `course`; `number` is that of the end in its process."""
     kind, line = end
     if kind == "clean-up-cut-off":
-        return _cut_off(process)
-    error, text = None, ""
-    if isinstance(line, seen.Sent | seen.Raised | seen.Died):
-        error = line.error
-    if isinstance(line, seen.Sent):
-        text = line.text
-    failure = error_fact(error, text)
+        return _clean_up_cut_off(process)
+    if kind == "startup-cut-off":
+        place = _cancelled_at(line)
+        if place is None:  # only seen there
+            place = at(process.phase_lines)
+        return Cause(kind, place, fact(kind, server=server_of(process)).at(place))
     if isinstance(line, seen.Died):
-        return Cause(kind, number, fact(kind, task=f"`{line.task}`", error=failure))
+        died = fact(kind, task=f"`{line.task}`", error=error_fact(line.error, ""))
+        return Cause(kind, number, died)
     if isinstance(line, seen.Left):
         place = at(line.lines)
         status = fact("exit-status", status=line.status)
         return Cause(kind, place, fact(kind, exit=status.at(place)))
-    if kind == "startup-cut-off":
-        place = at(process.phase_lines)
-        if error and error.lines:  # where it was cancelled, and not only seen
-            place = at(error.lines)
-        return Cause(kind, place, fact(kind, server=server_of(process)).at(place))
-    if error is None and not isinstance(line, seen.Sent):  # the server's doing
-        return Cause(kind, "", fact(kind, server=server_of(process)))
+    if isinstance(line, seen.Sent | seen.Raised):
+        return _failure(kind, line)
+    return Cause(kind, "", fact(kind, server=server_of(process)))
+
+
+def _failure(kind: str, line: seen.Sent | seen.Raised) -> Cause:
+    """Return that an application has raised an exception, or sent that it failed."""
+    text = ""
+    if isinstance(line, seen.Sent):
+        text = line.text
+    failure = error_fact(line.error, text)
+    part = "error"
+    if kind == "failed-early":
+        part = "failure"
     advised = None
-    if error and kind not in OF_SERVERS:
-        advised = as_error(error)
-    part = "failure" if kind == "failed-early" else "error"
+    if line.error and kind not in OF_SERVERS:
+        advised = as_error(line.error)
     return Cause(kind, failure, Fact(kind, {part: failure}), error=advised)
 
 
-def _cut_off(process: WatchedProcess) -> Cause:
+def _cancelled_at(line: "seen.Happening | None") -> Place | None:
+    """Return the author's line in the exception that a call has ended with, if there is one."""
+    if not isinstance(line, seen.Sent | seen.Raised):
+        return None
+    if line.error is None:
+        return None
+    return at(line.error.lines)
+
+
+def _clean_up_cut_off(process: WatchedProcess) -> Cause:
     """Return where the clean-up was when its process ended without an answer.
 
     That is where it was cancelled, or where it was seen during clean-up; never where it was before.
     """
-    place = at(process.phase_lines)
+    place = None
     for line in process.lines:
         if isinstance(line, seen.Shutdown):
-            place = at(process.phase_lines)
-        elif isinstance(line, seen.Sent | seen.Raised):
-            if line.error and line.error.lines:
-                place = at(line.error.lines)
+            place = None
+        else:
+            place = _cancelled_at(line) or place
+    if place is None:
+        place = at(process.phase_lines)
     if place is None:
         return Cause("clean-up-cut-off", "", Fact("clean-up-cut-off-somewhere"))
     return Cause("clean-up-cut-off", place, fact("clean-up-cut-off", place=place.fact()))
@@ -194,37 +203,36 @@ def causes(
     look = process.look
     if look is None:
         return
-    if process.ending is not None:
-        if process.has_server and lasted(process.ending) > after:
-            yield _interpreter_ends(process, int(lasted(process.ending)))
+    if not process.has_server:
+        if process.ending is None and look.still >= after:
+            yield from _begins_late(look)
         return
-    silent = lasted(process.seen())
-    called = process.times.get("called")
-    if silent > after + 1 and process.has_server and process.state != "over":
+    if process.ending is not None:
+        seconds = lasted(process.ending)
+        if seconds > after:
+            ends = fact("interpreter-ends", server=server_of(process), seconds=int(seconds))
+            yield Cause("interpreter", "", ends)
+        return
+    silent = lasted(process.looked_at())
+    if silent > after + 1 and process.state != "over":
         yield _silent(process, int(silent))
-    elif called and process.state in STARTS:
-        if lasted(called) > after:
-            yield from _waits(process, look, "startup", int(lasted(called)))
-    elif process.has_server:
+    elif process.state in STARTS:
+        seconds = lasted(process.times["called"])
+        if seconds > after:
+            yield from _waits(process, look, "startup", int(seconds))
+    else:
         yield from _stops(process, look, lasted, after)
-    elif look.still >= after:
-        yield from _begins_late(look)
 
 
 def _begins_late(look: Look) -> Iterator[Cause]:
     """Yield where a process is that has neither called an application nor begun to serve."""
     place = at(look.main)
-    if look.importing and _is_own(look.main):
+    if look.importing and is_own(look.main):
         importing = fact("importing", module=look.importing, seconds=look.still)
         yield Cause("importing", place, importing.at(place))
     elif look.unserved:
         unserved = fact("unserved", seconds=look.still)
         yield Cause("unserved", place, unserved.at(place), source_lines(look.main))
-
-
-def _interpreter_ends(process: WatchedProcess, seconds: int) -> Cause:
-    ends = fact("interpreter-ends", server=server_of(process), seconds=seconds)
-    return Cause("interpreter", "", ends)
 
 
 def _stops(
@@ -236,8 +244,10 @@ def _stops(
         if process.told_to_end:  # it may have begun to stop later than it was told to
             begun = min(begun, process.told_to_end)
         yield from _shutdown(process, look, int(lasted(begun)))
-    elif look.threads is not None and look.still >= after:  # it has stopped, and nobody told it to
-        yield from _staying(process, look)
+    elif look.threads is None:
+        return
+    elif look.still >= after:  # it has stopped, and nobody told it to
+        yield from _staying(process, look, look.threads)
 
 
 def _silent(process: WatchedProcess, seconds: int) -> Cause:
@@ -250,7 +260,7 @@ def _silent(process: WatchedProcess, seconds: int) -> Cause:
 def _waits(process: WatchedProcess, look: Look, phase: str, seconds: int) -> Iterator[Cause]:
     """Yield what the lifespan waits for, or what is in its way."""
     call = process.call
-    loop = blocked(process)
+    loop = blocked(look)
     if loop:
         doing, lines = Fact(f"doing-{loop.kind}"), loop.lines
     elif call is None or call.runs:
@@ -258,20 +268,24 @@ def _waits(process: WatchedProcess, look: Look, phase: str, seconds: int) -> Ite
             return  # it goes on
         doing, lines = Fact("doing-main"), look.main
     else:
-        lines = call.lines
-        doing = Fact("doing-running")
-        if call.asks:
-            doing = Fact("doing-idle")
-        elif call.awaits:
-            doing = Fact(f"doing-awaits-{call.awaits}")
+        doing, lines = _doing(call), call.lines
     lasts = fact(LASTING[phase], seconds=seconds, doing=doing.at(at(lines), "doing-at"))
     yield Cause(phase, (doing, at(lines)), lasts, source_lines(lines), where=(phase,))
 
 
+def _doing(call: CallState) -> Fact:
+    """Return what a call does that neither runs just now nor is over."""
+    if call.asks:
+        return Fact("doing-idle")
+    if call.awaits:
+        return Fact(f"doing-awaits-{call.awaits}")
+    return Fact("doing-running")
+
+
 def _shutdown(process: WatchedProcess, look: Look, seconds: int) -> Iterator[Cause]:
-    loop = blocked(process)
-    if not look.loops and look.threads is not None:
-        yield from _staying(process, look)
+    loop = blocked(look)
+    if look.threads is not None:
+        yield from _staying(process, look, look.threads)
     elif process.state in ("cleaning", "cut") and process.call:
         yield from _waits(process, look, "shutdown", seconds)
     elif loop:
@@ -328,18 +342,19 @@ def _request(request: Request) -> Fact:
     return fact(kind, place=place.fact(), source=place.source, **parts)
 
 
-def _staying(process: WatchedProcess, look: Look) -> Iterator[Cause]:
+def _staying(process: WatchedProcess, look: Look, threads: Sequence[Thread]) -> Iterator[Cause]:
     """Yield what keeps a process whose event loop has ended."""
-    for thread in look.threads or ():
+    for thread in threads:
         name = fact("text", text=thread.name).at(at(thread.lines))
         stays = _process_stays(process, fact("thread-left", name=name))
         rows = source_lines(thread.lines)[-1:]
         yield Cause(f"thread {thread.name}", "", stays, rows, where=HELD)
-    if not look.threads:
-        for child in look.children:
-            stays = _process_stays(process, fact("process-left", name=child))
-            yield Cause(f"child {child}", "", stays, where=HELD)
-    if _is_own(look.main) and not look.threads:
+    if threads:
+        return
+    for child in look.children:
+        stays = _process_stays(process, fact("process-left", name=child))
+        yield Cause(f"child {child}", "", stays, where=HELD)
+    if is_own(look.main):
         stays = _process_stays(process, Fact("doing-running").at(at(look.main), "doing-at"))
         yield Cause("main", at(look.main), stays, source_lines(look.main))
 

@@ -62,7 +62,7 @@ class WatchedProcess:
         self.phase_lines: Sequence[At] = ()  # the author's lines in the phase that has not ended
         self.told_to_end: float | None = None  # when a signal for the command came
         self.handlers: Mapping[str, tuple[str, int, str]] = {}  # the author's own, of signals
-        self.is_told = False  # by a look since then
+        self.is_look_since = False  # since it was told so
         self.times: dict[str, float] = {}  # when what has happened, in `course`, did so first
         self.size = 0
 
@@ -80,11 +80,7 @@ class WatchedProcess:
     def take(self, line: seen.Happening | Look) -> None:
         """Take in a line."""
         if isinstance(line, Look):
-            self.look = line
-            self._keep_handlers(line)
-            self.calls = line.known or line.others
-            self._infer(line)
-            self._keep()
+            self._take_look(line)
             return
         self.lines.append(line)
         if isinstance(line, seen.Began):
@@ -92,18 +88,32 @@ class WatchedProcess:
         elif isinstance(line, seen.Hosted):
             self.host = line.by
         elif isinstance(line, seen.Died):
-            kind = "died"
-            if self.stopped and self.is_stopping and line.time - self.stopped > NOTICED:
-                kind = "died-stopping"
-            self.endings.append(Ended(kind, line))
+            self.endings.append(Ended(self._kind_of_death(line), line))
         elif isinstance(line, seen.Called):
             self.course = Course()  # perhaps anew: in the same process, after another one
             self.is_hooked = True
         if isinstance(line, seen.Called | seen.Stop | seen.Shutdown | seen.NoLifespan):
-            self.server = line.server or self.server
+            if line.server:  # lifespec's own class is no server: another one runs it
+                self.server = line.server
         what = self._happened(line)
         if what:
             self._happens(what, line.time, line)
+
+    def _take_look(self, look: Look) -> None:
+        self.look = look
+        self._keep_handlers(look)
+        self.calls = look.known
+        if not look.known:
+            self.calls = look.others
+        self._infer(look)
+        self._keep_lines()
+
+    def _kind_of_death(self, line: seen.Died) -> str:
+        """Return the kind of the end of a task: it may have failed before the server stopped."""
+        began = self.began_to_stop
+        if began is None or line.time - began <= NOTICED:
+            return "died"
+        return "died-stopping"
 
     def _happened(self, line: seen.Happening) -> str:
         """Return what a line means for the lifespan, "" if nothing."""
@@ -141,22 +151,22 @@ class WatchedProcess:
             if self.state == "cleaning":
                 self._happens(SHUTDOWN_COMPLETE, look.time, None)
             return
-        waits = any(call.asks for call in look.others)
         if self.state == "new":
             self._happens("called", look.time, None)
             self._happens("received", look.time, None)
-        if self.state == "starting" and waits:
-            self._happens(STARTUP_COMPLETE, look.time, None)
-        # without a signal it may do something else beside its requests
-        if self.state == "running" and self.told_to_end and not waits:
-            self._happens("shutdown", look.time, None)
+        if any(call.asks for call in look.others):
+            if self.state == "starting":
+                self._happens(STARTUP_COMPLETE, look.time, None)
+        elif self.told_to_end:  # else it may do something beside its requests
+            if self.state == "running":
+                self._happens("shutdown", look.time, None)
 
-    def _keep(self) -> None:
+    def _keep_lines(self) -> None:
         """Keep where the lifespan is, if its author's lines there belong to this phase."""
         for call in self.calls:
             if call.asks:  # the place of `receive` belongs to no phase
                 continue
-            if call.lines and call.lines[-1].own:
+            if seen.is_own(call.lines):
                 self.phase_lines = call.lines
 
     def _keep_handlers(self, look: Look) -> None:
@@ -164,9 +174,10 @@ class WatchedProcess:
 
         One may be there again because the server has left its own, which took the signal.
         """
-        if not self.is_told:
+        if not self.is_look_since:
             self.handlers = look.handlers
-            self.is_told = self.told_to_end is not None and look.time > self.told_to_end
+            if self.told_to_end is not None:
+                self.is_look_since = look.time > self.told_to_end
             return
         same = self.handlers.items() & look.handlers.items()
         self.handlers = dict(same)
@@ -178,14 +189,14 @@ class WatchedProcess:
 
     # ---- what it is at ----
 
-    def seen(self) -> float:
-        """Return when its agent looked last, as the clock has it."""
+    def looked_at(self) -> float:
+        """Return when its agent looked last, as the clock has it; now, if nobody can know."""
         if not self.path.exists():  # somebody has removed it
             return time.time()
         written = self.path.stat()
-        process = Path(f"/proc/{self.pid}")
-        if process.exists() and process.stat().st_uid != written.st_uid:
-            return time.time()  # it has become another user, and cannot write
+        with suppress(OSError):  # it has ended, or this system has no /proc
+            if Path(f"/proc/{self.pid}").stat().st_uid != written.st_uid:
+                return time.time()  # it has become another user, and cannot write
         return written.st_mtime
 
     @property
@@ -202,17 +213,18 @@ class WatchedProcess:
         return None
 
     @property
-    def is_stopping(self) -> bool:
-        """Whether the server has begun to stop."""
-        return "stop" in self.times or "shutdown" in self.times
+    def began_to_stop(self) -> float | None:
+        """When the server was seen to begin to stop."""
+        return min(
+            (self.times[what] for what in ("stop", "shutdown") if what in self.times), default=None
+        )
 
     @property
     def stopped(self) -> float | None:
         """When the server began to stop, or was told to."""
-        begun = [self.times[what] for what in ("stop", "shutdown") if what in self.times]
-        if begun:
-            return min(begun)
-        return self.told_to_end
+        if self.began_to_stop is None:
+            return self.told_to_end
+        return self.began_to_stop
 
     @property
     def ending(self) -> float | None:
@@ -237,9 +249,11 @@ class WatchedProcess:
     @property
     def has_server(self) -> bool:
         """Whether it is one that serves an application."""
-        if self.server or self.times:
+        if self.times:
             return True
-        return self.look is not None and bool(self.look.others or self.look.open)
+        if self.look is None:
+            return False
+        return bool(self.look.others or self.look.open)
 
 
 def was_cancelled(error: seen.WrittenError | None) -> bool:
