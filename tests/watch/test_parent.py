@@ -526,7 +526,7 @@ def test_what_handles_ctrl_backslash_is_killed(state: WatchedCommand, said: list
 def test_the_name_of_a_program_is_that_of_its_script(
     command: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda _: command.replace(" ", "\0"))
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: command.replace(" ", "\0"))
     assert group.program_of(1) == name
 
 
@@ -534,7 +534,7 @@ def test_a_process_is_known_to_run_without_proc(monkeypatch: pytest.MonkeyPatch)
     def kill(pid: int, _: int) -> None:
         raise {2: ProcessLookupError, 3: PermissionError}.get(pid, OSError)
 
-    def unknown(*_: object) -> str:
+    def unknown(*_: object, **__: object) -> str:
         raise OSError
 
     monkeypatch.setattr(Path, "read_text", unknown)

@@ -87,7 +87,7 @@ def catches(pid: int, number: int) -> bool:
 
 def _in_mask(pid: int, mask: str, number: int) -> bool:
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        for line in Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")
             if name == mask:
                 return bool(int(value, 16) >> (number - 1) & 1)
@@ -115,7 +115,7 @@ def below(pid: int) -> list[int]:
 def program_of(pid: int) -> str:
     """Return the name of what a process runs, of a script that of the script, "" if unknown."""
     with contextlib.suppress(OSError):
-        words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+        words = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
         for word in words:
             name = Path(word).name
             if word and not word.startswith("-") and not name.startswith("python"):
