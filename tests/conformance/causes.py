@@ -969,6 +969,101 @@ class Timed:
 app = FastAPI(lifespan=pool)
 app.add_middleware(Timed)
 """)
+# The causes of public reports that docs/matrix/reports.json has under the same names.
+REPORTED = programs("""
+## AntaresSimulatorTeam/AntaREST#3111, exit 2
+> AttributeError: 'State' object has no attribute 'maintenance', in `life`, shop.py
+async def life(app):
+    app.state.maintenance.start()
+    yield
+
+## aymene69/stremio-jackett#159
+> AssertionError, in `LogFilter.__call__`, shop.py:17, when it was called with the scope
+from starlette.requests import Request
+class LogFilter:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, scope, receive, send):
+        print(Request(scope, receive).url.path)
+        await self.app(scope, receive, send)
+app = Starlette()
+app.add_middleware(LogFilter)
+
+## JasperHG90/memex#33
+> the task `sleep` (stats), made in `life`, shop.py
+= task-left
+tasks = set()
+async def life(app):
+    tasks.add(asyncio.create_task(asyncio.sleep(600), name="stats"))
+    yield
+
+## juspay/clairvoyance#339
+> the task `monitor`, made in `life`, shop.py
+> `handle_sigterm`, shop.py:12 takes SIGTERM from the server
+= signal-taken, task-left
+def handle_sigterm(number, frame):
+    pass
+async def monitor():
+    await asyncio.sleep(600)
+async def life(app):
+    signal.signal(signal.SIGTERM, handle_sigterm)
+    app.state.monitor = asyncio.create_task(monitor())
+    yield
+
+## lm-sys/FastChat#3089, exit 1
+> (beat), started in `Controller.__init__`, shop.py:14
+= thread-stays
+class Controller:
+    def __init__(self):
+        threading.Thread(target=self.beat).start()
+    def beat(self):
+        time.sleep(100)
+async def life(app):
+    app.state.controller = Controller()
+    yield
+
+## miguelgrinberg/python-socketio#1064
+class Framework:
+    handle = None
+    async def __call__(self, scope, receive, send):
+        if scope["type"] == "lifespan":
+            self.handle = says("receive", STARTED, "receive", STOPPED)
+        await self.handle(scope, receive, send)
+class Sockets:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, scope, receive, send):
+        answers = says("receive", STARTED, "receive", STOPPED)
+        await (answers if scope["type"] == "lifespan" else self.app)(scope, receive, send)
+app = Sockets(Framework())
+
+## NovaCode37/Prism-platform#363
+> the daemon thread watchlist, started in `life`, shop.py
+= daemon-left
+def poll():
+    while True:
+        time.sleep(60)
+async def life(app):
+    threading.Thread(target=poll, name="watchlist", daemon=True).start()
+    yield
+
+## redis/redis-py#3351
+> a request was answered with status 200 the first time, and raised RuntimeError: Event loop is
+> closed, in `Pool.get`, shop.py
+= second-start
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+class Pool:
+    loop = None
+    async def get(self):
+        self.loop = self.loop or asyncio.get_running_loop()
+        self.loop.call_soon(print)
+pool = Pool()
+async def home(request):
+    await pool.get()
+    return PlainTextResponse("")
+app = Starlette(routes=[Route("/", home)])
+""")
 # By an advice, or a fact whose sentence has its own: a program with the fault, in whose place
 # `-` the advice puts `+`, and the exit status while it has the fault.
 TRIED = programs("""

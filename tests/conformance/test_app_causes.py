@@ -1,6 +1,7 @@
 """What the report says of an application: the cause in its author's words, and the exit status."""
 
 import asyncio
+import json
 import os
 import re
 import time
@@ -49,6 +50,8 @@ CORE = {  # kinds of facts that are the same, whoever meets them
     "logged-error", "loggers-disabled", "process-left", "signal-taken", "task-left",
     "task-unawaited", "text", "thread-left",
 }  # fmt: skip
+EXPLAINED = re.compile(r"lifespec explain (\S+)$", re.MULTILINE)
+RECORD = json.loads((Path(__file__).parents[2] / "docs/matrix/reports.json").read_text("utf-8"))
 NUMBER = re.compile(r" ?\(\d+\)|:\d+:\d+|\d{4,}")  # of processes and ports
 NOT_IN_A_TEST = {  # what the fixture does not say, and why
     "the process that ends or forks has the test": {
@@ -104,7 +107,8 @@ def variant(source: str, kept: str) -> str:
 
 def check(name: str, folder: Path, kept: str = "-") -> Report:
     """Check a program with its fault, or with what is advised, in the cases that show it."""
-    program = (causes.FAULTS | causes.PROGRAMS | causes.TRIED)[name]
+    tables = causes.FAULTS | causes.PROGRAMS | causes.REPORTED | causes.TRIED
+    program = tables[name]
     others = SERVES[: name in SERVING] if name in causes.TRIED else SERVES
     only = CASES.get(name, [*ALONE, *others])
     source = causes.PRELUDE + variant(program.source, kept)
@@ -154,6 +158,13 @@ def test_a_program_is_told_its_cause_and_a_faultless_one_nothing(name: str, tmp_
     assert is_chinese(report, "Requests", " is ", "makes")
     labels = {each.label for each in report.rows}
     assert causes.PROGRAMS[name].sentences or labels == {"starts", "stops"}, str(report)
+
+
+@pytest.mark.parametrize("name", causes.REPORTED)
+def test_a_public_report_is_named_by_the_problems_of_its_record(name: str, tmp_path: Path) -> None:
+    report = check(name, tmp_path)
+    says_all(report, causes.REPORTED[name])
+    assert sorted(EXPLAINED.findall(str(report))) == sorted(RECORD["reports"][name]["by"])
 
 
 def test_a_framework_is_not_blamed_for_a_case_of_the_same_life(tmp_path: Path) -> None:

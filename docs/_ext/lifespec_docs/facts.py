@@ -30,7 +30,7 @@ from lifespec_docs.views.records import read as record
 from lifespec_docs.words import ROOT
 
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
-NO_COUNTS = "by", "run"  # of a report: its problems, and the day of its last check
+NO_COUNTS = "by", "run", "no program"  # of a report: its problems, the day of its last check, why
 NOT_SERVED = {"not-served": "ended", "not-served-waits": "stopped"}  # by the kind of the fact
 CONSTANTS = {
     "testing.plugin.TIMEOUT": "src/lifespec/testing/plugin.py",
@@ -125,7 +125,10 @@ def _of_draw(draw: dict[str, Any]) -> Counter[str]:
     counts.update({"before false": 0, "after false": 0, "after missed": 0})
     for report in drawn:
         counts.update(f"{key} {value}" for key, value in report.items() if key not in NO_COUNTS)
-    counts["elsewhere"] = len(drawn) - len(asked)
+    elsewhere = [report for report in drawn if "before" not in report]
+    counts["elsewhere"] = len(elsewhere)
+    counts["elsewhere named"] = sum(bool(report.get("by")) for report in elsewhere)
+    counts["no program"] = sum("no program" in report for report in drawn)
     return counts
 
 
