@@ -22,7 +22,7 @@ from lifespec.conformance.log import LogLine
 from lifespec.conformance.report import Report
 from lifespec.conformance.server import check as server_check
 from lifespec.conformance.server.check import Target, check
-from lifespec.conformance.server.judge import OfServer
+from lifespec.conformance.server.judge import ServerJudge
 from lifespec.conformance.server.observed import short, without_tracebacks
 from lifespec.diagnosis.fact import Fact, fact
 from records import Row, data, measure, select, table, versions
@@ -34,7 +34,7 @@ OFTEN = 5  # times that each case with an exit status is run, which can differ f
 ROWS = table("matrix")
 
 
-class ClientJudge(OfServer):
+class ClientJudge(ServerJudge):
     """Judge a test client or an adapter, which raises to the code that uses it."""
 
     @property

@@ -133,7 +133,7 @@ class Words:
         return self.translate(", ").join(items)
 
 
-class Told(Exception):
+class Explained(Exception):
     """What has a fact as its reason: `fact` is the reason, and `str()` its sentence in English."""
 
     def __init__(self, why: Fact) -> None:

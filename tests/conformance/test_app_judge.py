@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from lifespec.conformance.app.answers import SendRefused
-from lifespec.conformance.app.judge import OfApplication
+from lifespec.conformance.app.judge import ApplicationJudge
 from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.summary import Summary, second_start
 from lifespec.conformance.app.target import Job
@@ -171,7 +171,7 @@ HOW = {  # how an answer is judged: by its phase, how it came, and when
 @pytest.mark.parametrize(("phase", "answer"), HOW)
 def test_each_answer_is_judged(phase: str, answer: str) -> None:
     seen = saw(answer) if phase == "startup" else saw("complete", answer)
-    judge = OfApplication(JOB, seen, seen)
+    judge = ApplicationJudge(JOB, seen, seen)
     assert judge.outcome(Expectation(f"{phase}-answered", "answered")).how == HOW[phase, answer]
 
 
@@ -195,7 +195,7 @@ def test_each_answer_is_judged(phase: str, answer: str) -> None:
     ],
 )
 def test_a_rule_without_its_occasion_is_not_judged(rule: str, seen: Observation, how: str) -> None:
-    assert OfApplication(JOB, seen, seen).outcome(Expectation(rule, "kept")).how == how
+    assert ApplicationJudge(JOB, seen, seen).outcome(Expectation(rule, "kept")).how == how
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_a_rule_without_its_occasion_is_not_judged(rule: str, seen: Observation,
 def test_a_phrase_is_judged(
     phrase: str, rule: str, seen: Observation, first: Observation, how: str
 ) -> None:
-    judge = OfApplication(JOB, seen, first)
+    judge = ApplicationJudge(JOB, seen, first)
     assert judge.outcome(Expectation(rule, phrase)).how == how
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from lifespec.conformance.app.compare import OfMiddleware
-from lifespec.conformance.app.judge import OfApplication
+from lifespec.conformance.app.compare import MiddlewareJudge
+from lifespec.conformance.app.judge import ApplicationJudge
 from lifespec.conformance.cases import Expectation, vocabulary
 from lifespec.conformance.judge import Judge, NotJudged
-from lifespec.conformance.server.judge import OfServer
+from lifespec.conformance.server.judge import ServerJudge
 from lifespec.conformance.server.observed import without_tracebacks
 from lifespec.conformance.server.play import ServerObservation
 from lifespec.diagnosis.fact import Fact, fact
@@ -25,7 +25,7 @@ Row = tuple[str, ServerObservation, object]
 def judged(phrase: str, seen: ServerObservation) -> tuple[object, Fact]:
     """Return whether a phrase holds, "unspecified", or "skip"; and what was observed."""
     name, _, argument = phrase.partition(": ")
-    judge = OfServer(seen)
+    judge = ServerJudge(seen)
     judge.wanted = Expectation("", name, argument)
     try:
         outcome = judge.phrase(name)
@@ -395,7 +395,7 @@ def test_a_request_has_a_shallow_copy(change: dict[str, Any], actual: str) -> No
     ],
 )
 def test_events_in_another_order_mislead_the_script(sequence: str, kind: str | None) -> None:
-    assert OfServer(saw("well-behaved", sequence)).misled() == (kind and Fact(kind))
+    assert ServerJudge(saw("well-behaved", sequence)).misled() == (kind and Fact(kind))
 
 
 def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
@@ -411,7 +411,7 @@ def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
     assert held("no request before", stopped) is True
 
 
-@pytest.mark.parametrize("judge", [OfApplication, OfMiddleware, OfServer])
+@pytest.mark.parametrize("judge", [ApplicationJudge, MiddlewareJudge, ServerJudge])
 def test_each_phrase_is_judged(judge: type[Judge]) -> None:
     role = judge.__name__.removeprefix("Of").lower()
     phrases = [name for name, row in vocabulary().phrases.items() if role in row.roles]
@@ -421,13 +421,13 @@ def test_each_phrase_is_judged(judge: type[Judge]) -> None:
 def test_a_phrase_holds_only_if_the_script_came_to_its_end() -> None:
     seen = saw("well-behaved", "called, startup, plays receive")
     assert held("startup first", seen) is True
-    found = OfServer(seen).outcome(FIRST)
+    found = ServerJudge(seen).outcome(FIRST)
     assert (found.how, found.observed.kind) == ("skip", "not-reached")
     assert Words().say(found.observed) == (
         'Step 4, "send lifespan.shutdown.complete", was not reached. The application has not come'
         ' so far: the last of it is "plays receive".'
     )
-    assert OfServer(saw("well-behaved", "called")).outcome(FIRST).how == "broken"
+    assert ServerJudge(saw("well-behaved", "called")).outcome(FIRST).how == "broken"
 
 
 def test_the_first_line_of_a_kind_is_so_by_the_clock() -> None:

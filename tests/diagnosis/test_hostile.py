@@ -16,7 +16,7 @@ from apart import one_line
 from lifespec import StartupFailed
 from lifespec.conformance import Report, check_app
 from lifespec.conformance.app import process
-from lifespec.conformance.app.observation import Observation, Watch
+from lifespec.conformance.app.observation import Observation, Supervisor
 from lifespec.conformance.app.plan import SERVING
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Case
@@ -113,10 +113,10 @@ def test_a_case_that_lifespec_failed_to_play_is_not_played_again(
 ) -> None:
     play, played = process.observe, tmp_path / "played"
 
-    def plays(job: Job, case: Case, watch: Watch) -> Observation:
+    def plays(job: Job, case: Case, supervisor: Supervisor) -> Observation:
         with played.open("a") as file:
             file.write(f"{case.name}\n")
-        return play(job, case, watch) if case.name == "start-and-stop" else fails()
+        return play(job, case, supervisor) if case.name == "start-and-stop" else fails()
 
     monkeypatch.setattr(process, "observe", plays)
     app = says("receive", STARTED, "receive", STOPPED)

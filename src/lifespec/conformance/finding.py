@@ -11,7 +11,7 @@ from lifespec.conformance.rules import NEWEST, rules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.testing.trace import Entry
 from lifespec.validate import SPECS
-from lifespec.words import Told, english
+from lifespec.words import Explained, english
 
 How = Literal["held", "broken", "missed", "unspecified", "skip"]
 
@@ -36,7 +36,7 @@ class Verdict(StrEnum):
         return min(verdicts, key=in_order.index, default=cls.SKIP)
 
 
-class Unchecked(Told):
+class Unchecked(Explained):
     """A subject could not be checked: `fact` says why, and `str()` is its sentence in English."""
 
 

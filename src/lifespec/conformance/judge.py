@@ -7,10 +7,10 @@ from typing import Any, NoReturn
 from lifespec.conformance.cases import Expectation
 from lifespec.conformance.finding import Assessment, How
 from lifespec.diagnosis.fact import fact
-from lifespec.words import Told
+from lifespec.words import Explained
 
 
-class NotJudged(Told):
+class NotJudged(Explained):
     """A phrase says nothing about this sequence; `fact` says why."""
 
 
@@ -22,7 +22,7 @@ holds, breaks = partial(_found, "held"), partial(_found, "broken")
 leaves_open = partial(_found, "unspecified")
 
 
-def either(held: object, kind: str, /, **parts: Any) -> Assessment:
+def holds_if(held: object, kind: str, /, **parts: Any) -> Assessment:
     """Return an outcome that holds or not, with the same fact."""
     if held:
         return holds(kind, **parts)

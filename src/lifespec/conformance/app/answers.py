@@ -14,14 +14,14 @@ from lifespec.conformance.app.reached import Reached, module_of
 from lifespec.diagnosis.author import described, own_modules, place
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.stacks import chain, line, outward, trace_of
-from lifespec.words import Told, cut, short_repr
+from lifespec.words import Explained, cut, short_repr
 
 
 class NoApplication(TypeError):
     """A call of the application returned no awaitable."""
 
 
-class SendRefused(Told):
+class SendRefused(Explained):
     """The server of the suite refused what the application sent; `fact` says why."""
 
 

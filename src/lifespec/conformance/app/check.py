@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from lifespec.conformance import cases
 from lifespec.conformance.app import process
 from lifespec.conformance.app.command import CommandHost
-from lifespec.conformance.app.compare import OfMiddleware
-from lifespec.conformance.app.judge import OfApplication
+from lifespec.conformance.app.compare import MiddlewareJudge
+from lifespec.conformance.app.judge import ApplicationJudge
 from lifespec.conformance.app.observation import Observation
 from lifespec.conformance.app.outcome import ENDED, LATE, answers, stops
 from lifespec.conformance.app.plan import SERVING, Plan, planned
@@ -39,7 +39,7 @@ LIMIT = 30.0  # seconds for an answer
 MOST_FAILURES = 3  # of lifespec itself that a report shows
 
 
-class Hear(NamedTuple):
+class Callbacks(NamedTuple):
     """Who is told what a check does: what it will run, what came first, each case, each wait."""
 
     case: OnCase
@@ -78,8 +78,8 @@ def check_app(
     subject = tuple(app) if isinstance(app, list) else app
     job = Job("application", subject, known_spec(spec), timeout, factory)
     plan = planned("application", job.spec, only, quick=quick, limit=at_once)
-    hear = Hear(on_case, on_wait, on_plan, on_first)
-    return _checked(job, plan, ignore, strict=strict, hear=hear)
+    on = Callbacks(on_case, on_wait, on_plan, on_first)
+    return _checked(job, plan, ignore, strict=strict, on=on)
 
 
 def check_middleware(
@@ -101,7 +101,7 @@ def check_middleware(
     """
     job = Job("middleware", wrap, known_spec(spec), timeout)
     plan = planned("middleware", job.spec, only)
-    return _checked(job, plan, ignore, strict=strict, hear=Hear(on_case, on_wait))
+    return _checked(job, plan, ignore, strict=strict, on=Callbacks(on_case, on_wait))
 
 
 def known_name(name: str) -> str:
@@ -119,14 +119,14 @@ def _checked(
     ignore: Collection[str],
     *,
     strict: bool,
-    hear: Hear,
+    on: Callbacks,
 ) -> Report:
     # before the process is started, since it raises for a name that nobody knows
     ignored = list(map(known_name, ignore))
     with _host(job) as host:  # which imports the target meanwhile
         report = Report(job.name, job.spec, role=job.role, strict=strict)
         try:
-            results, pace = _results(job, plan, host, hear)
+            results, pace = _results(job, plan, host, on)
         except NotFound as error:
             rows = tuple(printed(error.printed))
             return replace(report, subject=host.name, obstacle=error.fact, rows=rows)
@@ -162,25 +162,25 @@ def _with_failures(report: Report, results: Mapping[str, Result]) -> Report:
     return replace(report, obstacle=next(iter(failures)), rows=tuple(rows))
 
 
-def _host(job: Job) -> process.Host | process.Here:
+def _host(job: Job) -> process.Host | process.HostHere:
     """Return what plays cases, and raises NotFound if there is no subject."""
     if isinstance(job.subject, tuple):
         return CommandHost(job, job.subject)
     if isinstance(job.subject, str):
         return process.Host(job)
-    return process.Here(job)  # an object cannot be sent to another process
+    return process.HostHere(job)  # an object cannot be sent to another process
 
 
 def _results(
-    job: Job, plan: Plan, host: process.Host | process.Here, hear: Hear
+    job: Job, plan: Plan, host: process.Host | process.HostHere, on: Callbacks
 ) -> tuple[dict[str, Result], Fact]:
     """Play the first case, and then the others that apply; in doubt a case is played again.
 
     Return what came of them, and how many were played side by side.
     """
     host.find()
-    hear.plan(plan.fact())
-    first = _play_first(job, plan, host, hear)
+    on.plan(plan.fact())
+    first = _play_first(job, plan, host, on)
     results = {plan.first: first}
     at_once, pace = plan.at_once(first.seen)
     apply = []
@@ -192,23 +192,25 @@ def _results(
     others = list(plan.lives(apply))
     doubtful = []
     if others:
-        for life in host.play(others, at_once, hear.wait):
+        for life in host.play(others, at_once, on.wait):
             for name in life.case.split("+"):
                 results[name] = life._replace(case=name)
                 findings = list(_findings(job, plan.cases[name], results, first.seen))
                 if _is_doubtful(job, life, name, findings):
                     doubtful.append(name)
                 else:
-                    hear.case(name, findings)
+                    on.case(name, findings)
     for name in doubtful:
-        results[name] = next(host.play([name], 1, hear.wait))
-        hear.case(name, list(_findings(job, plan.cases[name], results, first.seen)))
+        results[name] = next(host.play([name], 1, on.wait))
+        on.case(name, list(_findings(job, plan.cases[name], results, first.seen)))
     return results, pace
 
 
-def _play_first(job: Job, plan: Plan, host: process.Host | process.Here, hear: Hear) -> Result:
+def _play_first(
+    job: Job, plan: Plan, host: process.Host | process.HostHere, on: Callbacks
+) -> Result:
     """Play the first case; raise NotFound if it shows that nothing can be checked."""
-    first = next(host.play([plan.first], 1, hear.wait))
+    first = next(host.play([plan.first], 1, on.wait))
     if first.seen.blocker:
         not_found = NotFound(first.seen.blocker)
         not_found.printed = first.seen.printed
@@ -217,7 +219,7 @@ def _play_first(job: Job, plan: Plan, host: process.Host | process.Here, hear: H
         raise NotFound(first.seen.failures[0])
     if job.role == "application":
         known = Summary(first.seen, None, None, job.limit).rows()
-        hear.first([row for row in known if row.label in ("starts", "stops")])
+        on.first([row for row in known if row.label in ("starts", "stops")])
     return first
 
 
@@ -274,9 +276,9 @@ def _findings(
         return skipped(case, job.spec, seen.failures[0])
     judge: Judge
     if case.role == "middleware":
-        judge = OfMiddleware(case, seen)
+        judge = MiddlewareJudge(case, seen)
     else:
-        judge = OfApplication(job, seen, first)
+        judge = ApplicationJudge(job, seen, first)
     return judged(case, job.spec, judge.outcome, seen.entries, seen.framework)
 
 

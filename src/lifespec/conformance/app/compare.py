@@ -20,7 +20,7 @@ from lifespec.validate import SPECS
 ENVELOPES = {each.envelope for each in SPECS.values()}
 
 
-class OfMiddleware(Judge):
+class MiddlewareJudge(Judge):
     """Judge by the log of a case, at both sides of the middleware."""
 
     def __init__(self, case: Case, seen: Observation) -> None:

@@ -27,7 +27,7 @@ ANSWERED: Mapping[str, Mapping[str, How]] = {
 }
 
 
-class OfApplication(Judge):
+class ApplicationJudge(Judge):
     """Judge what was seen of an application in a case, and in the first one."""
 
     def __init__(self, job: Job, seen: Observation, first: Observation) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lifespec.conformance import probe
 from lifespec.conformance.app.loops import Loop
-from lifespec.conformance.app.observation import Watch, plain
+from lifespec.conformance.app.observation import Supervisor, plain
 from lifespec.conformance.app.play import Application, PlayedCall, play
 from lifespec.conformance.app.target import NotFound
 from lifespec.conformance.cases import Case, steps
@@ -86,7 +86,12 @@ _ANSWERS: Mapping[str, tuple[dict[str, Any], ...]] = {
 
 
 def play_middleware(
-    middleware: Middleware, case: Case, spec: str, limit: float, loop: type[Loop], watch: Watch
+    middleware: Middleware,
+    case: Case,
+    spec: str,
+    limit: float,
+    loop: type[Loop],
+    supervisor: Supervisor,
 ) -> PlayedCall:
     """Play a case to the middleware, and return the call."""
     inner = Probe(case)
@@ -96,7 +101,7 @@ def play_middleware(
         raise NotFound(fact("middleware-raised", error=described(error).fact())) from None
     if not callable(app):
         raise NotFound(fact("middleware-returned", value=short_repr(app)))
-    call = play(app, case, spec, limit, loop, watch, inner.log)
+    call = play(app, case, spec, limit, loop, supervisor, inner.log)
     for raised in call.seen.errors:  # it wanted something else than an application
         for cause in raised.chain:
             if f"'{Probe.__name__}' object" in cause.text:

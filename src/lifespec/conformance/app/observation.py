@@ -208,7 +208,7 @@ class Observation:
         return entries(lines, lines[0].time if lines else 0.0)
 
 
-class Watch(NamedTuple):
+class Supervisor(NamedTuple):
     """What follows a call from outside of its event loop.
 
     `publish` is called with what was seen whenever there is more, `arm` with the seconds that the

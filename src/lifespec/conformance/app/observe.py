@@ -10,7 +10,7 @@ from typing import Any
 
 from lifespec.conformance import cases
 from lifespec.conformance.app.loops import Asyncio, Trio, needs_trio
-from lifespec.conformance.app.observation import Observation, Watch
+from lifespec.conformance.app.observation import Observation, Supervisor
 from lifespec.conformance.app.play import PlayedCall, play
 from lifespec.conformance.app.target import Job
 from lifespec.conformance.cases import Case
@@ -43,7 +43,7 @@ def _of_call(job: Job, seen: Observation, logged: list[Logged]) -> list[Logged]:
     return records
 
 
-def observe(job: Job, case: Case, watch: Watch) -> Observation:
+def observe(job: Job, case: Case, supervisor: Supervisor) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before = set(threading.enumerate())
     looks = case.name in cases.COURSE  # the first lines of a report tell of these two only
@@ -53,7 +53,7 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
     imported = set(threading.enumerate())
     found, routers = registered.find(subject) if looks else ([], [])
     ran, late = entered.Ran(found), list[registered.Registered]()
-    watch.arm(job.limit)  # without the import
+    supervisor.arm(job.limit)  # without the import
     with (
         silenced.noting_disabled_loggers() as disabled,
         logging_errors() as logged,
@@ -68,13 +68,13 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
                     late.extend(registered.late(routers, ran.given))
                 passing.begin()
 
-            watch = watch._replace(stops=stops)
+            supervisor = supervisor._replace(stops=stops)
             with entered.running(ran), cut_off.noting_exceptions():
-                call = _call(subject, job, case, watch)
+                call = _call(subject, job, case, supervisor)
             call.seen.facts += passing.facts(complete=call.seen.shutdown.how == "complete")
             del passing  # and the exceptions, which keep what they have passed
         else:
-            call = _call(subject, job, case, watch)
+            call = _call(subject, job, case, supervisor)
         open_things = []
         if looks and call.seen.shutdown.how == "complete":  # else its clean-up had no chance
             open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
@@ -98,7 +98,7 @@ def observe(job: Job, case: Case, watch: Watch) -> Observation:
         seen.memory, seen.total = own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
-    watch.arm(job.limit + leftovers.TIME_TO_END_OF_A_POOL)
+    supervisor.arm(job.limit + leftovers.TIME_TO_END_OF_A_POOL)
     seen.facts += open_things
     seen.facts += guard.listed(leftovers.threads_left, before)
     seen.facts += guard.listed(leftovers.daemons, imported)
@@ -113,18 +113,18 @@ def _of_author(subject: object) -> Iterator[object]:
         yield from list(vars(module).values())  # a copy: another thread may import meanwhile
 
 
-def _call(subject: Any, job: Job, case: Case, watch: Watch) -> PlayedCall:
+def _call(subject: Any, job: Job, case: Case, supervisor: Supervisor) -> PlayedCall:
     """Play a case on asyncio, and anew on trio if the subject needs that."""
     play_case: Any = play
     if job.role == "middleware":  # most checks are of applications, and need not import this
         from lifespec.conformance.app import middleware  # noqa: PLC0415
 
         play_case = middleware.play_middleware
-    call: PlayedCall = play_case(subject, case, job.spec, job.limit, Asyncio, watch)
+    call: PlayedCall = play_case(subject, case, job.spec, job.limit, Asyncio, supervisor)
     if any(map(needs_trio, call.seen.errors)):
         call.loop.sweep()  # what was started on asyncio would be a leftover of the call on trio
         if find_spec("trio"):
-            on_trio: PlayedCall = play_case(subject, case, job.spec, job.limit, Trio, watch)
+            on_trio: PlayedCall = play_case(subject, case, job.spec, job.limit, Trio, supervisor)
             return on_trio
         call.seen.blocker = Fact("needs-trio-installed")
     return call

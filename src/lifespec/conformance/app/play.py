@@ -14,7 +14,13 @@ from typing import Any
 from lifespec import validate
 from lifespec.conformance.app.answers import REFUSED, Answers, NoApplication, SendRefused
 from lifespec.conformance.app.loops import Asyncio, Loop, Trio
-from lifespec.conformance.app.observation import LONG_ANSWER, Observation, Watch, parts_of, plain
+from lifespec.conformance.app.observation import (
+    LONG_ANSWER,
+    Observation,
+    Supervisor,
+    parts_of,
+    plain,
+)
 from lifespec.conformance.app.reached import Reached
 from lifespec.conformance.app.request import PlayedRequest, request_scope
 from lifespec.conformance.app.routes import paths
@@ -44,7 +50,7 @@ def play(
     spec: str,
     limit: float,
     loop: type[Loop] = Asyncio,
-    watch: Watch = Watch(),  # noqa: B008  it is immutable
+    supervisor: Supervisor = Supervisor(),  # noqa: B008  it is immutable
     log: Log | None = None,
 ) -> "PlayedCall":
     """Play a case, a loop after another; return the last call.
@@ -57,14 +63,14 @@ def play(
             scripts.append([])
         else:
             scripts[-1].append(action)
-    call = PlayedCall(app, loop(), spec, limit, watch, log)
+    call = PlayedCall(app, loop(), spec, limit, supervisor, log)
     call.run(scripts[0])
     for script in scripts[1:]:
         if call.seen.awaited:  # it still waits, and another loop would tell of something else
             break
         call.loop.sweep()
         before = call.seen
-        call = PlayedCall(app, loop(), spec, limit, watch)
+        call = PlayedCall(app, loop(), spec, limit, supervisor)
         call.seen.before = before
         call.run(script)
     return call
@@ -92,7 +98,7 @@ class PlayedCall(Answers):
         loop: Loop,
         spec: str,
         limit: float,
-        watch: Watch,
+        supervisor: Supervisor,
         log: Log | None = None,
     ) -> None:
         seen = Observation(actor=getattr(app, "__module__", ""), on_trio=isinstance(loop, Trio))
@@ -100,7 +106,7 @@ class PlayedCall(Answers):
         self.app = app
         self.loop = loop
         self.limit = limit
-        self.watch = watch
+        self.supervisor = supervisor
         self.keeps = log is not None  # events and scopes as data
         if log is not None:
             seen.log = log
@@ -120,7 +126,7 @@ class PlayedCall(Answers):
         """Keep that the process is about to end, and where: nothing is seen afterwards."""
         with keeping():
             self.seen.exited = fact("exit-status", status=status).at(at)
-            self.watch.publish(self.seen)
+            self.supervisor.publish(self.seen)
 
     async def play(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script until the application does not go on."""
@@ -128,7 +134,7 @@ class PlayedCall(Answers):
             self._arm()
             if not await self.do(action):
                 break
-        self.watch.arm(self.limit)
+        self.supervisor.arm(self.limit)
         if self.state in ("refused", "failing"):  # what it raises then says why
             await self.until("end", min(self.limit, GRACE))
         await self._look()
@@ -154,9 +160,9 @@ class PlayedCall(Answers):
     def _arm(self) -> None:
         """Give the event loop its time to be blocked: little after the last answer."""
         if self.cancelled or self.state in FINAL:
-            self.watch.arm(min(self.limit, BLOCKS_END))
+            self.supervisor.arm(min(self.limit, BLOCKS_END))
         else:
-            self.watch.arm(self.limit)
+            self.supervisor.arm(self.limit)
 
     async def _look(self) -> None:
         """Look at the state and the tasks at the end."""
@@ -213,7 +219,7 @@ class PlayedCall(Answers):
         if event["type"] == SHUTDOWN:
             self.seen.facts += leftovers.taken(self.handlers)
             self._note_failed_tasks("died")
-            self.watch.stops()
+            self.supervisor.stops()
         self.inbox.append(event)
         self.idle = False
         self._change()
@@ -442,7 +448,7 @@ class PlayedCall(Answers):
     def note(self, kind: str, type_: str = "", text: str = "", **more: Any) -> None:
         """Write down what happened, and publish it."""
         self.seen.log.append(LogLine(time.monotonic(), kind, type_, text, **more))
-        self.watch.publish(self.seen)
+        self.supervisor.publish(self.seen)
 
     def _change(self) -> None:
         """Wake all that wait for a change."""

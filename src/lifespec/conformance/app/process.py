@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Self
 
 from lifespec.conformance import cases
 from lifespec.conformance.app.forks import cannot_fork, open_files
-from lifespec.conformance.app.observation import Observation, Watch
+from lifespec.conformance.app.observation import Observation, Supervisor
 from lifespec.conformance.app.observe import at_import, observe
 from lifespec.conformance.app.output import Output, redirect
 from lifespec.conformance.app.target import Job, NotFound
@@ -53,7 +53,7 @@ class Result(NamedTuple):
     seconds: float
 
 
-class Here:
+class HostHere:
     """This process, which has the subject, and starts a process for each case."""
 
     def __init__(self, job: Job) -> None:
@@ -374,7 +374,7 @@ def _work(job: Job, name: str, pipe: Connection, stack: str, output: str) -> Non
     with _dumping_stacks(stack) as arm, guard.keeping():
         arm(job.limit)
         try:
-            publish(observe(job, case, Watch(publish, arm)))
+            publish(observe(job, case, Supervisor(publish, arm)))
         except NotFound as error:  # of middleware that does not take an application
             publish(Observation(blocker=error.fact))
         except BaseException:

@@ -17,13 +17,13 @@ from lifespec.diagnosis import stacks
 from lifespec.diagnosis.advice import on_error
 from lifespec.diagnosis.author import described, own_package
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.words import Told, short_repr
+from lifespec.words import Explained, short_repr
 
 MOST_OTHERS = 5  # names of what a module has
 _MISSING = object()
 
 
-class NotFound(Told):
+class NotFound(Explained):
     """There is no application or middleware to check; `fact` says why.
 
     `printed` are the last lines that its import has printed.

@@ -29,7 +29,7 @@ from lifespec.conformance.finding import (
 from lifespec.conformance.log import REQUESTS
 from lifespec.conformance.processes import TELL_EVERY
 from lifespec.conformance.report import Report
-from lifespec.conformance.server.judge import AT_CALL, OfServer
+from lifespec.conformance.server.judge import AT_CALL, ServerJudge
 from lifespec.conformance.server.play import SERVER_TIMEOUT, START_LIMIT, Player, ServerObservation
 from lifespec.conformance.server.process import ServerProcess, is_free
 from lifespec.diagnosis.fact import Fact, fact
@@ -53,7 +53,7 @@ class Target:
     workers: str = ""
     limit: str = ""
     timeout: float = SERVER_TIMEOUT
-    judge: ClassVar[type[OfServer]] = OfServer
+    judge: ClassVar[type[ServerJudge]] = ServerJudge
 
     @property
     def subject(self) -> str:
@@ -224,7 +224,7 @@ class _Check:
         self.target, self.spec, self.on_case = target, target.spec, on_case
         self.cancelled = threading.Event()
         self.obstacle: Fact | None = None
-        self.judges: dict[str, OfServer] = {}  # of each case that was played
+        self.judges: dict[str, ServerJudge] = {}  # of each case that was played
         self.disturbed: list[str] = []  # names of cases that went otherwise alone
         self.times, self.begun = dict[str, float](), dict[str, float]()
 
@@ -358,7 +358,7 @@ class _Check:
         self.judges[case.name] = judge
         return list(judged(case, self.spec, partial(self.outcome, judge), seen.entries))
 
-    def outcome(self, judge: OfServer, wanted: Expectation) -> Assessment:
+    def outcome(self, judge: ServerJudge, wanted: Expectation) -> Assessment:
         """Judge an expectation, unless something else explains what was observed."""
         # a server is asked by the name of a case; a program that measures a host overrides this for
         # rules, which cannot apply to a host that has no workers, say
@@ -369,7 +369,7 @@ class _Check:
             return Assessment("skip", why)
         return judge.outcome(wanted)
 
-    def explained(self, judge: OfServer, wanted: Expectation) -> Fact | None:
+    def explained(self, judge: ServerJudge, wanted: Expectation) -> Fact | None:
         """Return what explains whatever was observed: no lifespan, nothing served, startup twice.
 
         The scope of a call is judged all the same.

@@ -17,7 +17,7 @@ from http.client import HTTPConnection, HTTPException, NotConnected
 from typing import Any, Literal, NamedTuple, cast
 
 from lifespec.diagnosis.fact import fact
-from lifespec.words import Told
+from lifespec.words import Explained
 
 Knock = Literal["refused", "unanswered", "answered"]
 LOOK_FOR_CANCEL_EVERY = 0.1  # seconds after which a read looks whether the check was cancelled
@@ -39,7 +39,7 @@ class Reply(NamedTuple):
     body: Mapping[str, Any] | None
 
 
-class Unusable(Told):
+class Unusable(Explained):
     """A connection cannot be used as the case needs it; `fact` says why."""
 
     def __init__(self, kind: str, **parts: Any) -> None:

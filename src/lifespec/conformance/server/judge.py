@@ -4,7 +4,7 @@ import re
 import signal
 
 from lifespec.conformance.finding import Assessment
-from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
+from lifespec.conformance.judge import NotJudged, breaks, holds, holds_if, leaves_open, skip
 from lifespec.conformance.log import LogLine
 from lifespec.conformance.server.observed import (
     LONG_FOLDERS,
@@ -25,7 +25,7 @@ BEFORE_ANSWER = ("receive", "listen")  # verbs before an application answers sta
 AT_CALL = ("lifespan scope", "versions", "namespace", "empty state", "one call", "startup first")
 
 
-class OfServer(Scopes):
+class ServerJudge(Scopes):
     """Judge one observation."""
 
     # ---- phrases: startup ----------------------------------------------------------------------
@@ -41,12 +41,12 @@ class OfServer(Scopes):
                 return breaks("events", events=tuple(types))
             if not types and call.pid not in served:
                 return breaks("no-events")
-        return either(served, "startup-first")
+        return holds_if(served, "startup-first")
 
     def startup_before_requests(self) -> Assessment:
         startup = self.first("received", "lifespan.startup", side=None).time
         early = sum(line.time < startup for line in self.requests)
-        return either(not early, "requests-before-startup", count=early)
+        return holds_if(not early, "requests-before-startup", count=early)
 
     def no_request_before(self) -> Assessment:
         self.first("received", "lifespan.startup", side=None)
@@ -62,7 +62,7 @@ class OfServer(Scopes):
             if complete == NEVER:
                 cut = min(cut, self.cut_after(call, startup, self.stopped))
         if cut == NEVER:
-            return either(not early, "requests-before-answer", count=early)
+            return holds_if(not early, "requests-before-answer", count=early)
         if not early:
             return leaves_open("startup-cut", seconds=round(cut), way=self.way)
         return breaks("requests-before-answer-cut", count=early, seconds=round(cut))
@@ -81,7 +81,7 @@ class OfServer(Scopes):
         wanted = [action for action in self.case.meanwhile if action.verb == "request"]
         bodies = [answer.body for answer in self.seen.answers]
         if None not in bodies and len(bodies) >= len(wanted):
-            return either(bodies, "served")
+            return holds_if(bodies, "served")
         if self.by_itself:
             return breaks("not-served", end=self.end)
         return breaks("not-served-waits", end=self.end)
@@ -95,7 +95,7 @@ class OfServer(Scopes):
     def not_served(self) -> Assessment:
         failed = self.first("sends", "lifespan.startup.failed").time
         late = sum(line.time > failed for line in self.requests)
-        return either(not late, "requests-after-failed", count=late, end=self.end)
+        return holds_if(not late, "requests-after-failed", count=late, end=self.end)
 
     def tells(self) -> Assessment:
         """Hold if the output mentions the lifespan or the exception, other than in a path."""
@@ -186,7 +186,7 @@ class OfServer(Scopes):
 
     def exits(self) -> Assessment:
         self.first("sends", "lifespan.startup.failed")
-        return either(self.by_itself, "end", end=self.end)
+        return holds_if(self.by_itself, "end", end=self.end)
 
     def exit_status(self) -> Assessment:
         """Hold if a supervisor notices the failure.
@@ -202,7 +202,7 @@ class OfServer(Scopes):
 
     def gone(self) -> Assessment:
         self.need_whole_script()
-        return either(self.seen.ended is not None, "end", end=self.end)
+        return holds_if(self.seen.ended is not None, "end", end=self.end)
 
     def was_stopped(self) -> None:
         """Raise NotJudged if the process was not stopped."""

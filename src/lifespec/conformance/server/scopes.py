@@ -5,7 +5,7 @@ from itertools import combinations
 from typing import Any
 
 from lifespec.conformance.finding import Assessment
-from lifespec.conformance.judge import NotJudged, breaks, either, holds, leaves_open, skip
+from lifespec.conformance.judge import NotJudged, breaks, holds, holds_if, leaves_open, skip
 from lifespec.conformance.log import REQUESTS, LogLine
 from lifespec.conformance.server.observed import Observed
 from lifespec.validate import SPECS, Spec
@@ -22,13 +22,13 @@ class Scopes(Observed):
                 continue
             if line.type not in REQUESTS:
                 return breaks("scope-type", type=repr(line.type))
-        return either(self.calls, "lifespan-scopes", count=len(self.calls))
+        return holds_if(self.calls, "lifespan-scopes", count=len(self.calls))
 
     def versions(self) -> Assessment:
         spec = SPECS[self.seen.spec]
         versions = self.calls[0].event.get(spec.envelope)
         held = _has_versions(versions, spec)
-        return either(held, "versions", key=spec.envelope, value=str(versions))
+        return holds_if(held, "versions", key=spec.envelope, value=str(versions))
 
     def scope_state(self) -> Any:
         """Return the state of the first scope; raise NotJudged if it has none."""
@@ -41,13 +41,13 @@ class Scopes(Observed):
         state = self.scope_state()
         # a mapping that is no dict has its own word for this in what the probe notes
         held = isinstance(state, dict) and state.get("mutable", "!" not in state)
-        return either(held, "state", state=str(state))
+        return holds_if(held, "state", state=str(state))
 
     def empty_state(self) -> Assessment:
         state = self.scope_state()
         if not isinstance(state, dict):
             skip("state", state=str(state))
-        return either(not state.get("holds", state), "state", state=str(state))
+        return holds_if(not state.get("holds", state), "state", state=str(state))
 
     def one_call(self) -> Assessment:
         """Hold if no event loop has two calls, and no process serves without one."""
@@ -57,7 +57,7 @@ class Scopes(Observed):
         each_has_one = serving <= {call.pid for call in calls}
         none_has_two = len({call.place for call in calls}) == len(calls)
         if each_has_one and none_has_two and len(calls) >= self.case.workers:
-            return either(calls, "calls", count=len(calls))
+            return holds_if(calls, "calls", count=len(calls))
         return breaks("calls-and-processes", count=len(calls), serving=len(serving))
 
     def same_loop(self) -> Assessment:
@@ -148,7 +148,7 @@ class Scopes(Observed):
             skip("changed-by-requests")
         at_shutdown = shutdowns[0]
         same = (at_shutdown.ids, at_shutdown.state_id) == (kept.ids, kept.state_id)
-        return either(same, "state-at-shutdown", state=str(at_shutdown.state))
+        return holds_if(same, "state-at-shutdown", state=str(at_shutdown.state))
 
 
 def _has_versions(versions: object, spec: Spec) -> bool:
