@@ -9,6 +9,7 @@ from lifespec.conformance import cases
 from lifespec.conformance.log import Log, LogLine
 from lifespec.conformance.server.client import Reply
 from lifespec.conformance.server.play import ServerObservation
+from lifespec.diagnosis.fact import Fact
 
 SERVE = Path(__file__).parents[1] / "docs" / "programs" / "serve.py"
 SERVER = (sys.executable, str(SERVE), "{app}", "--port", "{port}")  # the server of the guide
@@ -73,3 +74,11 @@ def saw(case: str, *sequence: str | LogLine, **facts: Any) -> ServerObservation:
 def answered(*paths: str, sent: float = 50.0, **body: Any) -> list[Reply]:
     """Return answers to requests; there is none to a path with a question mark."""
     return [Reply(path, sent, None if path.endswith("?") else body) for path in paths]
+
+
+def in_words(observed: Fact) -> Iterator[str]:
+    """Yield the kind of a fact, and its parts as `name=value`: of a fact in it, the kind."""
+    yield observed.kind
+    for name, part in observed.parts.items():
+        value = part.kind if isinstance(part, Fact) else part
+        yield f"{name}={','.join(value) if name == 'events' else value}"

@@ -22,7 +22,7 @@ class Scopes(Observed):
                 continue
             if line.type not in REQUESTS:
                 return breaks("scope-type", type=repr(line.type))
-        return holds_if(self.calls, "lifespan-scopes", count=len(self.calls))
+        return holds("lifespan-scopes", count=len(self.calls))
 
     def versions(self) -> Assessment:
         spec = SPECS[self.seen.spec]
@@ -57,7 +57,7 @@ class Scopes(Observed):
         each_has_one = serving <= {call.pid for call in calls}
         none_has_two = len({call.place for call in calls}) == len(calls)
         if each_has_one and none_has_two and len(calls) >= self.case.workers:
-            return holds_if(calls, "calls", count=len(calls))
+            return holds("calls", count=len(calls))
         return breaks("calls-and-processes", count=len(calls), serving=len(serving))
 
     def same_loop(self) -> Assessment:
