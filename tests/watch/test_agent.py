@@ -109,7 +109,7 @@ def test_a_module_that_comes_while_modules_are_looked_at_is_no_failure(agent: Ag
 
 
 @contextlib.contextmanager
-def running(main: Callable[[], Any]) -> Iterator[None]:
+def running(main: Callable[[], Any], run: Callable[[Any], Any] = asyncio.run) -> Iterator[None]:
     """Run a coroutine function in a thread until it is left, once it has begun to wait."""
     over, ready = threading.Event(), threading.Event()
 
@@ -122,7 +122,7 @@ def running(main: Callable[[], Any]) -> Iterator[None]:
         task.cancel()
         await asyncio.wait([task])
 
-    thread = threading.Thread(target=asyncio.run, args=(runs(),))
+    thread = threading.Thread(target=run, args=(runs(),))
     thread.start()
     ready.wait()
     try:
@@ -192,6 +192,7 @@ def test_a_blocked_loop_is_seen_with_its_line(agent: Agent, loop: Any) -> None:
     younger.start()
     for seconds in 0, 2:
         agent.look(time.monotonic() + seconds)
+    assert bool(agent.busy.posted) is (loop is not asyncio.new_event_loop)  # which says it itself
     over.set()
     thread.join()
     younger.join()
@@ -347,23 +348,33 @@ def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
 
 def test_an_exception_group_is_its_first_exception(agent: Agent) -> None:
     assert agent.error(None) is None
-    found = agent.error(ExceptionGroup("two", [KeyError("pool"), OSError()]))
-    assert (found.type, found.lines) == ("KeyError", [])
+    found = agent.error(ExceptionGroup("two", [raised(KeyError("pool")), raised(OSError())]))
+    (line,) = found.lines
+    assert (found.type, found.text, line.function) == ("KeyError", "'pool'", "raised")
+
+
+def raised(error: Exception) -> Exception:
+    try:
+        raise error  # noqa: TRY301
+    except Exception as found:
+        return found
 
 
 def test_the_authors_handlers_of_signals_are_seen() -> None:
     handlers = {signal.SIGINT: SimpleNamespace(_callback=for_ever)}
     loop = SimpleNamespace(_signal_handlers=handlers)
+    other = SimpleNamespace(
+        _signal_handlers={signal.SIGINT: SimpleNamespace(_callback=asyncio.run)}
+    )
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        loops: Any = [loop]
+        loops: Any = [loop, other]  # that of a library is not its author's
         found = looks.handlers_of_author(loops)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert {name: each[2].rpartition(".")[2] for name, each in found.items()} == {
-        "SIGINT": "for_ever",
-        "SIGTERM": "<lambda>",
-    }
+    line = for_ever.__code__.co_firstlineno
+    assert found["SIGINT"] == (__file__, line, "for_ever")
+    assert found["SIGTERM"][2].rpartition(".")[2] == "<lambda>"
 
 
 def test_a_handler_that_uvloop_has_is_seen() -> None:
@@ -425,9 +436,16 @@ def test_a_process_has_not_begun_to_serve(
     assert [look.unserved for look in lines(agent, seen.Look)] == [True] * (there == "nothing")
 
 
-def test_a_loop_that_waits_is_where_its_task_is() -> None:
+def in_a_loop_of_its_own(main: Any) -> None:
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(main)
+    loop.close()
+
+
+@pytest.mark.parametrize("run", [asyncio.run, in_a_loop_of_its_own, uvloop.run])
+def test_a_loop_that_waits_is_where_its_task_is(run: Any) -> None:
     before = set(threading.enumerate())
-    with running(for_ever):
+    with running(for_ever, run):
         (thread,) = set(threading.enumerate()) - before
         frames = stacks.of_thread(stacks.top_frames()[thread.ident or 0])
         while not stacks.is_idle(frames):  # it wakes up again and again

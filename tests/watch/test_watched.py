@@ -18,12 +18,14 @@ from lifespec.words import Words
 HERE = Path(__file__).name
 OWN = At(__file__, 1, "clean_up", own=True)
 LIBRARY = At("/x/site-packages/uvicorn/server.py", 9, "serve", own=False)
-ERROR = WrittenError("KeyError", "'pool'", [OWN])
+LINES = [At(__file__, 2, "lifespan", own=True), OWN]  # the innermost counts
+ERROR = WrittenError("KeyError", "'pool'", LINES)
 CLASSES = (["asyncio.exceptions.CancelledError"], "", None)
-CANCELLED = WrittenError("CancelledError", "", [OWN], outside=True, chain=[CLASSES])
+KEY_ERROR = (["builtins.KeyError"], "", None)
+CANCELLED = WrittenError("CancelledError", "", LINES, outside=True, chain=[CLASSES, KEY_ERROR])
 UNANSWERED = (["builtins.OSError"], "", errno.ECONNREFUSED)
 REFUSED = WrittenError("ConnectionRefusedError", "", [OWN], chain=[UNANSWERED])
-CALL = CallState(over=False, runs=False, asks=False, lines=[OWN])
+CALL = CallState(over=False, runs=False, asks=False, lines=LINES)
 ASKS = CALL._replace(asks=True, lines=[LIBRARY])
 NOTHING = Look(
     1.0,
@@ -84,13 +86,13 @@ ENDED = [*CLEANING, sent("shutdown.complete")]
 AT = f"`clean_up`, {HERE}:1"
 LIFE, IDLE = look(known=[CALL]), look(known=[ASKS])
 RUNS, OVER = look(known=[CALL._replace(runs=True)]), look(known=[CALL._replace(over=True)])
-BLOCKS = look(known=[CALL], blocked=[Blocked(3, [OWN])])
-JOINS = Blocked(3, [OWN], "blocked-thread")
-GET, MAIL = Request("GET", "/", 3, [OWN]), Request("GET", "/mail", 3, [OWN], background=True)
+BLOCKS = look(known=[CALL], blocked=[Blocked(3, LINES)])
+JOINS = Blocked(3, LINES, "blocked-thread")
+GET, MAIL = Request("GET", "/", 3, LINES), Request("GET", "/mail", 3, LINES, background=True)
 MANY = [Request("GET", "/", None, [LIBRARY]), Request("GET", "/a", None, [])]
 STAYS = look(threads=[], main=[LIBRARY], loops=0)
-PUMP = STAYS._replace(threads=[Thread("pump", [OWN])], children=["x (1)"])
-STILL = look(loops=0, main=[OWN], still=4)
+PUMP = STAYS._replace(threads=[Thread("pump", LINES)], children=["x (1)"])
+STILL = look(loops=0, main=LINES, still=4)
 IMPORT = STILL._replace(importing="shop")
 LASTED, SENDS = "startup has lasted 5 s; it", "has not sent lifespan.shutdown."
 CLEANS, WHILE = "clean-up has lasted 5 s; it", "while it was running, and no shutdown follows:"
@@ -103,8 +105,12 @@ THREAD = f"{KEPT} a thread that is not a daemon"
     ("lines", "sentence"),
     [
         ([*STARTING, LIFE], f"{LASTED} waits in {AT}"),
+        ([CALLED, LIFE], f"{LASTED} waits in {AT}"),
         ([*STARTING, BLOCKS], f"{LASTED} blocks the event loop in {AT}"),
-        ([*STARTING, look(known=[CALL], blocked=[Blocked(3, [LIBRARY])])], LASTED),
+        (
+            [*STARTING, look(known=[CALL], blocked=[Blocked(3, [LIBRARY])])],
+            f"{LASTED} waits in {AT}",
+        ),
         ([*STARTING, IDLE], f"startup has lasted 5 s; {ANOTHER}"),
         ([*STARTING, RUNS], None),
         ([*STARTING, OVER], None),
@@ -151,13 +157,13 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([CALLED, RAISED], "without lifespan: the application raised"),
         ([*STARTING, CUT], f"Uvicorn has cancelled startup, in {AT}"),
         ([*STARTING, LIFE, seen.Raised(1.0, CANCELLED._replace(lines=[]))], f"startup, in {AT}"),
-        ([*STARTING, seen.Left(1.0, 3, [OWN])], f"ended the process at startup: status 3, in {AT}"),
+        ([*STARTING, seen.Left(1.0, 3, LINES)], f"ended the process at startup: status 3, in {AT}"),
         ([*SERVING, RAISED], f"{WHILE} KeyError: 'pool', in"),
         ([*SERVING, CUT], f"{WHILE} CancelledError, in"),
         ([*SERVING, sent("shutdown.failed", "no disk")], "failed while it was running: no disk"),
         ([*CLEANING, RAISED], "the application raised at shutdown: KeyError: 'pool', in"),
         ([*CLEANING, sent("shutdown.failed", "no disk")], "clean-up failed: no disk"),
-        ([*CLEANING, seen.Left(1.0, 0, [OWN])], f"the process at shutdown: status 0, in {AT}"),
+        ([*CLEANING, seen.Left(1.0, 0, LINES)], f"the process at shutdown: status 0, in {AT}"),
         ([seen.NoLifespan(1.0, "daphne")], "Daphne calls the application with no lifespan scope"),
         (
             [seen.Died(1.0, "pump", WrittenError("KeyError", "", []))],
@@ -177,6 +183,15 @@ def test_a_cause(lines: list[Any], sentence: str | None, tmp_path: Path) -> None
     found = said(process(tmp_path, *lines))
     assert len(found) == (1 if sentence else 0)
     assert sentence is None or sentence in found[0]
+
+
+def test_the_authors_last_lines_are_shown_with_what_stands_there(tmp_path: Path) -> None:
+    source = Path(__file__).read_text("utf-8").splitlines()
+    own = [At(__file__, number, "f", own=True) for number in (1, 3, 4, 5, 6)]
+    found = process(tmp_path, *STARTING, look(known=[CALL._replace(lines=[LIBRARY, *own])]))
+    (cause,) = causes(found, lambda at: 6.0 - at, 3.0)
+    shown = [(row.parts["file"], row.parts["line"], row.parts["source"]) for row in cause.rows]
+    assert shown == [(HERE, number, source[number - 1]) for number in (3, 4, 5, 6)]
 
 
 @pytest.mark.parametrize(
