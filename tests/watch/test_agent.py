@@ -360,6 +360,32 @@ def raised(error: Exception) -> Exception:
         return found
 
 
+def test_who_has_ended_a_loop_is_told_in_place_of_its_victims(agent: Agent) -> None:
+    found: list[Any] = []
+
+    async def victim() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError as error:
+            found.append(agent.error(error))
+
+    async def leaves() -> None:
+        others = [asyncio.create_task(victim()) for _ in "12"]
+        await asyncio.sleep(0)
+        others[0].cancel()  # who cancels one of several ends no loop
+        await asyncio.sleep(0)
+        raise SystemExit(3)
+
+    with pytest.raises(SystemExit):
+        asyncio.run(leaves())
+    assert [error.loop_ends for error in found] == [False, True]
+    assert [error.lines[0].function.rpartition(".")[2] for error in found] == ["victim", "leaves"]
+    agent.is_stopping = True  # the clean-up was cut off, where it was
+    with pytest.raises(SystemExit):
+        asyncio.run(leaves())
+    assert found[-1].lines[0].function.endswith("victim")
+
+
 def test_the_authors_handlers_of_signals_are_seen() -> None:
     handlers = {signal.SIGINT: SimpleNamespace(_callback=for_ever)}
     loop = SimpleNamespace(_signal_handlers=handlers)

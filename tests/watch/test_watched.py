@@ -78,6 +78,8 @@ def sent(type_: str, text: str = "", error: WrittenError | None = None) -> seen.
 CALLED, RECEIVED = seen.Called(1.0, "uvicorn"), seen.Received(1.0)
 STOP, SHUTDOWN = seen.Stop(1.0, "uvicorn"), seen.Shutdown(1.0, "uvicorn")
 RAISED, CUT = seen.Raised(1.0, ERROR), seen.Raised(1.0, CANCELLED)
+EXIT = (["builtins.SystemExit"], "0", None)
+ENDS_LOOP = seen.Raised(1.0, CANCELLED._replace(chain=[CLASSES, EXIT]))
 STARTING = [CALLED, RECEIVED]
 SERVING = [*STARTING, sent("startup.complete")]
 STOPPING, CLEANING = [*SERVING, STOP], [*SERVING, SHUTDOWN]
@@ -160,6 +162,8 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([*STARTING, seen.Left(1.0, 3, LINES)], f"ended the process at startup: status 3, in {AT}"),
         ([*SERVING, RAISED], f"{WHILE} KeyError: 'pool', in"),
         ([*SERVING, CUT], f"{WHILE} CancelledError, in"),
+        ([*SERVING, ENDS_LOOP], f"running, without clean-up: SystemExit: 0, in {AT}"),
+        ([*SERVING, seen.Raised(1.0, CANCELLED._replace(loop_ends=True))], None),
         ([*SERVING, sent("shutdown.failed", "no disk")], "failed while it was running: no disk"),
         ([*CLEANING, RAISED], "the application raised at shutdown: KeyError: 'pool', in"),
         ([*CLEANING, sent("shutdown.failed", "no disk")], "clean-up failed: no disk"),

@@ -118,6 +118,7 @@ ROWS = (
     Advice(["returned-late"], "advise-answer"),
     Advice(["returned-early"], "advise-wait"),
     Advice(["failed-early", "raised-early"], "advise-crash"),
+    Advice(["interrupted-early"], "advise-interrupt"),
     Advice(["doing-blocked"], "advise-blocked"),
     Advice(["doing-blocked-thread"], "advise-join"),
     Advice(["doing-blocked-future"], "advise-result"),

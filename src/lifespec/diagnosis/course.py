@@ -38,6 +38,7 @@ class Transition(NamedTuple):
 #   stop                     the server begins to stop
 #   shutdown                 lifespan.shutdown reaches the application, or has been sent to it
 #   exited                   the application's code ended the process, by `os._exit`, say
+#   interrupted              KeyboardInterrupt or SystemExit has left the event loop, which ended
 #   gone                     the process has ended, and nothing else was seen
 #   uncalled                 the server serves without a call
 #
@@ -62,6 +63,7 @@ COURSE_TABLE = (
     Transition("running", "returned", "over", "returned-early"),
     Transition("running", SHUTDOWN_FAILED, "over", "failed-early"),
     Transition("running", "exited", "over", "exited-early"),
+    Transition("running", "interrupted", "over", "interrupted-early"),
     Transition("running", "stop", "stopping"),
     Transition("running", "shutdown", "cleaning"),
     Transition("running", "gone", "over", "without-shutdown"),

@@ -99,7 +99,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
         tell=["open-requests", "open-background", "open-requests-and-background"]
     ),
     "signal-lost": Kinds(tell=["signal-lost"]),
-    "shutdown-skipped": Kinds(tell=["without-shutdown", "startup-cut-off"]),
+    "shutdown-skipped": Kinds(tell=["without-shutdown", "startup-cut-off", "interrupted-early"]),
 }
 FAILING = [name for name, kinds in PROBLEMS.items() if kinds.fail]  # with --strict
 _FAIL = {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.fail}

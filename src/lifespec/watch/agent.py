@@ -391,14 +391,14 @@ class Agent:
             return None
         cancelled = hooks.is_cancelled()
         where = []
-        for raised in errors:
+        for raised in hooks.since_interrupt(errors, is_stopping=self.is_stopping):
             line = stacks.origin(raised, cancelled=cancelled)
             if line:
                 where.append(seen.At(*line, True))
                 break
         kind, text = type(errors[0]).__name__, stacks.text_of(errors[0])
         chain = [tuple(stacks.raised(raised)) for raised in errors[: looks.MOST_WRITTEN]]
-        return seen.WrittenError(kind, text, where, cancelled, chain)
+        return seen.WrittenError(kind, text, where, cancelled, chain, hooks.loop_ends())
 
 
 def begin(folder: str, own: str = "") -> Agent:

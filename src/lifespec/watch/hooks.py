@@ -359,6 +359,28 @@ def is_cancelled() -> bool:
         return True
 
 
+def loop_ends() -> bool:
+    """Tell whether all tasks were cancelled: so `asyncio.run` ends when its main task has ended."""
+    try:
+        return all(task.cancelling() for task in sys.modules["asyncio"].all_tasks())  # Python 3.11
+    except Exception:
+        return False
+
+
+def since_interrupt(errors: list[Any], *, is_stopping: bool) -> list[Any]:
+    """Return the exceptions whose line is told, of those that one came from.
+
+    `asyncio.run` cancels what still runs once KeyboardInterrupt or SystemExit has left the loop:
+    before a shutdown, the line of that one is told, and not where its victim was.
+    """
+    if is_stopping or not stacks.is_cancellation(errors[0]):
+        return errors
+    for number, error in enumerate(errors):
+        if issubclass(type(error), (KeyboardInterrupt, SystemExit)):
+            return errors[number:]
+    return errors
+
+
 def current_loop() -> Any:
     """Return the event loop of asyncio that runs here, or the token of that of trio."""
     try:

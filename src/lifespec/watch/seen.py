@@ -52,6 +52,7 @@ class WrittenError(NamedTuple):
     """An exception, of a group the first; `outside`: a cancellation came from outside its task.
 
     `chain` has it and those that it came from: the names of their classes, text and `errno`.
+    `loop_ends`: its event loop cancelled all its tasks then.
     """
 
     type: str
@@ -59,6 +60,7 @@ class WrittenError(NamedTuple):
     lines: list[At]
     outside: bool = False
     chain: list[Any] = []  # noqa: RUF012
+    loop_ends: bool = False
 
 
 class CallState(NamedTuple):

@@ -9,7 +9,7 @@ from lifespec.diagnosis.stacks import ErrorData
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
 from lifespec.watch.seen import At, Blocked, CallState, Look, Request, Thread, is_own
-from lifespec.watch.watched import STARTS, Ended, WatchedProcess
+from lifespec.watch.watched import STARTS, Ended, WatchedProcess, interrupt_of
 
 MOST_LINES, MOST_REQUESTS = 4, 5  # that are shown
 BLOCKED_FROM = 1  # seconds from which on an event loop is called blocked
@@ -148,16 +148,18 @@ def _cause_of_end(process: WatchedProcess, end: Ended, number: int) -> Cause:
 
 def _failure(kind: str, line: seen.Sent | seen.Raised) -> Cause:
     """Return that an application has raised an exception, or sent that it failed."""
-    text = ""
+    text, error = "", line.error
     if isinstance(line, seen.Sent):
         text = line.text
-    failure = error_fact(line.error, text)
+    if kind == "interrupted-early":
+        error = interrupt_of(error)
+    failure = error_fact(error, text)
     part = "error"
     if kind == "failed-early":
         part = "failure"
     advised = None
-    if line.error and kind not in OF_SERVERS:
-        advised = as_error(line.error)
+    if error and kind not in OF_SERVERS:
+        advised = as_error(error)
     return Cause(kind, failure, Fact(kind, {part: failure}), error=advised)
 
 

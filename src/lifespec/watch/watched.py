@@ -24,6 +24,7 @@ NEVER_CANCEL = ("uvicorn",)
 NOTICED = 2.0  # seconds until an agent notes a task that has failed while its server served
 STARTS = ("called", "starting")  # states of `course`
 # what the lines that have no more to say mean in `course`
+INTERRUPTS = {"builtins.KeyboardInterrupt", "builtins.SystemExit"}
 HAPPENED: Mapping[type, str] = {
     seen.Called: "called",
     seen.Received: "received",
@@ -117,17 +118,26 @@ class WatchedProcess:
 
     def _happened(self, line: seen.Happening) -> str:
         """Return what a line means for the lifespan, "" if nothing."""
+        if isinstance(line, seen.Sent | seen.Raised):
+            return self._ended(line)
+        return HAPPENED.get(type(line), "")
+
+    def _ended(self, line: seen.Sent | seen.Raised) -> str:
+        """Return what an answer means, or an exception that the call has ended with."""
+        is_running = self.course.state == "running"
+        interrupt = interrupt_of(line.error)
+        if is_running and interrupt and interrupt.lines:
+            return "interrupted"
         if isinstance(line, seen.Sent):
             if line.type == SHUTDOWN_FAILED and was_cancelled(line.error):
                 return "cancelled"
             return line.type
-        if isinstance(line, seen.Raised):
-            if not was_cancelled(line.error):
-                return "raised"
-            if self.server in NEVER_CANCEL and self.course.state == "running":
-                return "raised"
-            return "cancelled"
-        return HAPPENED.get(type(line), "")
+        if not was_cancelled(line.error):
+            return "raised"
+        # a task group of the application's own cancels its task, too
+        if is_running and self.server in NEVER_CANCEL and not line.error.loop_ends:
+            return "raised"
+        return "cancelled"
 
     def ends(self) -> None:
         """Take in that the process has ended."""
@@ -262,3 +272,14 @@ def was_cancelled(error: seen.WrittenError | None) -> bool:
         return False
     classes, _text, _errno = error.chain[0]  # of a group the first counts
     return not set(CANCELLATIONS).isdisjoint(classes)
+
+
+def interrupt_of(error: seen.WrittenError | None) -> seen.WrittenError | None:
+    """Return the KeyboardInterrupt or SystemExit after which the loop has cancelled the call."""
+    if error is None or not was_cancelled(error):
+        return None
+    for number, (classes, text, _errno) in enumerate(error.chain):
+        if not INTERRUPTS.isdisjoint(classes):
+            name = classes[0].rpartition(".")[2]
+            return error._replace(type=name, text=text, chain=error.chain[number:])
+    return None

@@ -105,6 +105,7 @@ KINDS = [
     ("uvicorn-off", "none", "", ["Uvicorn calls the application with no lifespan scope"]),
     ("daphne", "none", "", ["Daphne calls the application with no lifespan scope"]),
     ("uvicorn", "task-dies", "", [r"the task `\S*worker` has failed: ConnectionError: link"]),
+    ("uvicorn", "task-exits", "", [r"the event loop ended .* SystemExit: 3, in `\S*leaver`"]),
     ("uvicorn", "busy", "/ /busy TERM", [f"{BLOCKS} `blocks`"]),
     ("uvicorn", "process", "/ INT", [f"{STAYS} the child process SpawnProcess-1"]),
     (

@@ -103,6 +103,14 @@ async def starts_a_task_that_dies() -> None:
     tasks.append(asyncio.create_task(worker()))
 
 
+async def starts_a_task_that_exits() -> None:
+    async def leaver() -> None:
+        await asyncio.sleep(0.2)
+        raise SystemExit(3)
+
+    tasks.append(asyncio.create_task(leaver()))
+
+
 tasks: list[Any] = []
 kept: list[Any] = []
 
@@ -124,6 +132,7 @@ TROUBLES = {
     "exit-handler": (flushes_at_exit, nothing),
     "interpreter": (keeps_what_ends_slowly, nothing),
     "task-dies": (starts_a_task_that_dies, nothing),
+    "task-exits": (starts_a_task_that_exits, nothing),
     "slow": (slowly, slowly),
 }
 
