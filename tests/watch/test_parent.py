@@ -606,6 +606,19 @@ def test_a_server_that_got_the_signal_itself_is_not_talked_about(
     assert said == []
 
 
+def test_a_signal_is_lost_to_a_server_that_starts_once_the_command_has_ended(
+    state: WatchedCommand, said: list[Fact]
+) -> None:
+    process_of(state, os.getpid(), CALLED)
+    state.signals.append(Signal(signal.SIGTERM, 20.0))
+    command: Any = subprocess.Popen(["true"])
+    state.say_signal(command)
+    assert said == []  # the server may act on it once it has started
+    command.wait()
+    state.say_signal(command)
+    assert [each.kind for each in said] == ["signal-lost"]
+
+
 def test_hypercorn_waits_for_requests_on_newer_pythons() -> None:
     keys = ["Ctrl-C", "Ctrl-C twice"]
     found = [ends.ends("hypercorn", python, "requests", keys) for python in ("3.11", "3.12")]

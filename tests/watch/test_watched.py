@@ -288,6 +288,7 @@ def test_what_an_unknown_server_does_is_told_from_its_call(tmp_path: Path) -> No
     ):
         found.told_to_end = stopped
         found.take(look(others=calls))
+        found.take(look(others=calls))
         assert said(found) == said(found) == [sentence][: len(sentence)]
     assert found.state == "over"
     told = len(found.endings)
@@ -317,6 +318,7 @@ def test_lines_are_read_once_they_are_whole(tmp_path: Path) -> None:
 
 def test_what_has_not_lasted_is_not_said(tmp_path: Path) -> None:
     assert said(process(tmp_path, seen.Called(5.0, "uvicorn"), LIFE)) == []
+    assert said(process(tmp_path, *ENDED, NOTHING, seen.Ending(5.0))) == []
 
 
 def test_a_cancellation_that_may_be_the_servers_is_told_at_the_end_alone(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def _parent(folder: str) -> int:
 
 
 def _command(folder: str) -> str:
-    with open(f"{folder}/cmdline") as file:
+    with open(f"{folder}/cmdline", errors="replace") as file:  # a name may be no UTF-8
         program, *words = file.read().split("\0")
     return " ".join([os.path.basename(program), *words]).strip()
 

@@ -168,9 +168,11 @@ def _origin_of(errors: Iterable[BaseException]) -> Place | None:
 
 def own_failures(failures: Iterable[OwnFailure]) -> list[Fact]:
     """Return what went wrong in lifespec itself, as facts that ask for a report."""
-    facts = []
-    for failure in failures:
-        at = Place.at(failure.function, failure.file, failure.line)
-        error = Error(failure.type, " ".join(failure.text.split()), None)
-        facts.append(fact("own-failure", error=error.fact(), place=at.fact()))
-    return facts
+    return [own_failure(failure) for failure in failures]
+
+
+def own_failure(failure: OwnFailure) -> Fact:
+    """Return one thing that went wrong in lifespec itself."""
+    at = Place.at(failure.function, failure.file, failure.line)
+    error = Error(failure.type, " ".join(failure.text.split()), None)
+    return fact("own-failure", error=error.fact(), place=at.fact())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from lifespec.diagnosis import guard
+from lifespec.diagnosis.author import own_failure
 from lifespec.diagnosis.course import SHUTDOWN_COMPLETE, STARTUP_COMPLETE
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.watch.group import below, catches, is_alive, parent_of, program_of
@@ -20,7 +21,6 @@ from lifespec.watch.waiting import (
     causes,
     events,
     handler,
-    own_failure,
     server_of,
 )
 from lifespec.watch.watched import STARTS, WatchedProcess
@@ -224,11 +224,10 @@ class WatchedCommand:
 
     def _blocked_at(self, process: WatchedProcess, last: Signal) -> Blocked | None:
         """Return where the event loop of a process was blocked when a signal came, if it was."""
-        if process.look is None:
+        look = process.look
+        if look is None or last.time - look.time >= BLOCKED_FROM:  # nobody knows what it is at
             return None
-        if last.time - process.look.time >= BLOCKED_FROM:  # what it was at is not what it is at
-            return None
-        return blocked(process.look)
+        return blocked(look)
 
     def _key_for_blocked(self) -> str:
         """Return the key that ends a process whose event loop is blocked."""
@@ -273,13 +272,14 @@ class WatchedCommand:
         if [came.name for came in self.signals] != ["SIGQUIT"]:
             return
         came_at = self.signals[0].time
-        if max(self.gone.values(), default=0.0) < came_at:  # nothing has ended since
-            return
-        servers = [server_of(process) for process in self.processes.values() if process.server]
-        servers.append(Fact("the-server"))  # whose workers have not come so far
+        begun = []
         for process in self.alive():
             if process.lines and process.lines[0].time > came_at:
-                self._say_once("restarted", fact("way-out-restarted", server=servers[0]))
+                begun.append(process)
+        if begun and max(self.gone.values(), default=0.0) >= came_at:
+            servers = [server_of(process) for process in self.processes.values() if process.server]
+            servers.append(Fact("the-server"))  # whose new workers have not come so far
+            self._say_once("restarted", fact("way-out-restarted", server=servers[0]))
 
     def say_signal(self, command: "subprocess.Popen[bytes]") -> None:
         """Say that a signal did not reach the server, or that a handler of the author's took it."""

@@ -4,7 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from lifespec.diagnosis import advice
+from lifespec.diagnosis.author import own_failure
 from lifespec.diagnosis.fact import Error, Fact, Place, fact
+from lifespec.diagnosis.guard import OwnFailure
 from lifespec.diagnosis.stacks import ErrorData
 from lifespec.watch import seen
 from lifespec.watch.group import is_stopped
@@ -81,13 +83,6 @@ def as_error(error: seen.WrittenError) -> Error:
     return Error(error.type, error.text, at(error.lines), chain)
 
 
-def own_failure(failure: tuple[str, str, str, int, str]) -> Fact:
-    """Return that something of lifespec has failed."""
-    type_, text, file, line, function = failure
-    place = Place.at(function, file, line)
-    return fact("own-failure", error=Error(type_, text, None).fact(), place=place.fact())
-
-
 def server_of(process: WatchedProcess) -> Fact | str:
     """Return the name of a process's server at the beginning of a sentence or within it."""
     if not process.server:
@@ -121,7 +116,8 @@ def events(process: WatchedProcess) -> Iterator[Cause]:
         yield _cause_of_end(process, end, number)
     for line in process.lines:
         if isinstance(line, seen.Failed):
-            yield Cause("own-failure", line.failure[2:], own_failure(line.failure))
+            failure = OwnFailure(*line.failure)
+            yield Cause("own-failure", failure[2:], own_failure(failure))
 
 
 def _cause_of_end(process: WatchedProcess, end: Ended, number: int) -> Cause:
@@ -246,9 +242,7 @@ def _stops(
         if process.told_to_end:  # it may have begun to stop later than it was told to
             begun = min(begun, process.told_to_end)
         yield from _shutdown(process, look, int(lasted(begun)))
-    elif look.threads is None:
-        return
-    elif look.still >= after:  # it has stopped, and nobody told it to
+    elif look.threads is not None and look.still >= after:  # it has stopped, and nobody told it to
         yield from _staying(process, look, look.threads)
 
 
