@@ -60,9 +60,8 @@ class Hold:
     def begin(self) -> None:
         """Set the hooks: now in the modules that are imported, and later in the others."""
         open(os.path.join(self.folder, "python"), "w").close()  # a Python of the command runs
-        sys.meta_path[:0] = [self.finder, Home(self.home)]
-        for name in set(PLACES).intersection(sys.modules):
-            self.hook(sys.modules[name])
+        sys.meta_path.insert(0, Home(self.home))
+        self.finder.install()
 
     def hook(self, module: Any) -> None:
         """Let what begins to serve come to this object first."""
@@ -116,7 +115,6 @@ class Hold:
         the server would run no lifespan, `interface` if it would not serve ASGI.
         """
         import signal
-        import socket
         import threading
         import traceback
 
@@ -125,18 +123,8 @@ class Hold:
         # a copy of this module runs it in the process of a command
         if threading.current_thread() is not threading.main_thread():  # pragma: no cover
             leave_main_thread()
-        connection = socket.socket(socket.AF_UNIX)
-        try:
-            connection.connect(os.path.join(self.folder, "socket"))
-            hello = {"pid": os.getpid(), "parent": os.getppid(), "server": server, **about}
-            hello["python"] = list(sys.version_info[:3])
-            hello["executable"] = sys.executable
-            connection.sendall(json.dumps(hello).encode() + b"\n")
-            may = connection.recv(1)
-        except OSError:  # the check is over
-            may = b""
-        if not may:
-            connection.close()
+        connection = self.ask(server, about)
+        if connection is None:
             os._exit(0)
         leave_loop()
         try:
@@ -148,6 +136,22 @@ class Hold:
         else:  # if lifespec has gone, nobody else ends what the command has started
             os.killpg(os.getsid(0), signal.SIGKILL)
         os._exit(0)
+
+    def ask(self, server: str, about: dict[str, Any]) -> Any:
+        """Ask lifespec for the check: return the connection to it, None if it wants no host."""
+        import socket
+
+        hello = {"pid": os.getpid(), "parent": os.getppid(), "server": server, **about}
+        hello["python"] = list(sys.version_info[:3])
+        hello["executable"] = sys.executable
+        connection = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(OSError):  # the check is over
+            connection.connect(os.path.join(self.folder, "socket"))
+            connection.sendall(json.dumps(hello).encode() + b"\n")
+            if connection.recv(1):
+                return connection
+        connection.close()
+        return None
 
     def release(self) -> None:
         """Leave this process and its environment as they were, and write out what it printed."""

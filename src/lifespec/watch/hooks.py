@@ -185,6 +185,13 @@ class Finder:
     def __init__(self, modules: Collection[str], act: Callable[[Any], None]) -> None:
         self.modules, self.act = modules, act
 
+    def install(self) -> None:
+        """Act on those that are imported now, and later on the others."""
+        sys.meta_path.insert(0, self)
+        for name in set(self.modules).intersection(sys.modules):
+            with guard.keeping():
+                self.act(sys.modules[name])
+
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Return the spec of such a module, as the other finders have it."""
         if name not in self.modules:
@@ -220,8 +227,8 @@ def hook(module: Any, agent: Any) -> None:
 def hook_class(kind: Any, server: str, methods: dict[str, str], agent: Any) -> Notes:
     """Let the methods of a class tell when they are called."""
     notes = Notes(agent, server)
-    for what, method in methods.items():
-        on_call(kind, method, getattr(notes, what), first=what not in AFTER_CALL)
+    for says, method in methods.items():
+        on_call(kind, method, getattr(notes, says), first=says not in AFTER_CALL)
     if "called" in methods:
         _note_what_is_caught(kind, notes)
     return notes
@@ -390,8 +397,5 @@ def current_loop() -> Any:
 
 
 def install(agent: Any) -> None:
-    """Set the hooks: now in the modules that are imported, and later in the others."""
-    sys.meta_path.insert(0, Finder(SERVERS, functools.partial(hook, agent=agent)))
-    for name in set(SERVERS).intersection(sys.modules):
-        with guard.keeping():
-            hook(sys.modules[name], agent)
+    """Set the hooks in the classes of known servers."""
+    Finder(SERVERS, functools.partial(hook, agent=agent)).install()

@@ -50,7 +50,7 @@ except Exception as error:
             file.write(repr(("Failed", time.time(), failure)) + "\\n")
     except Exception:
         pass
-sys.path[:] = [each for each in sys.path if each != {folder!r}]
+sys.path[:] = [entry for entry in sys.path if entry != {folder!r}]
 """
 HIDDEN = """\
 from importlib.machinery import PathFinder
@@ -68,7 +68,8 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
     That is 128 plus the number of a signal that ended it.  Raises OSError if it cannot be started.
     """
     numbers = [getattr(signal, name) for name in PASSED if hasattr(signal, name)]
-    ignored = [number for number in numbers if signal.getsignal(number) == signal.SIG_IGN]
+    before = {number: signal.getsignal(number) for number in numbers}
+    ignored = [number for number in numbers if before[number] == signal.SIG_IGN]
     pending: list[Signal] = []
 
     def note(number: int, _: object) -> None:
@@ -76,38 +77,51 @@ def watch(command: Sequence[str], after: float, tell: Tell) -> int:
 
     with agent_folder(command) as folder:
         state = WatchedCommand(folder, after, tell)
-        path = str(folder)
-        if os.environ.get("PYTHONPATH"):
-            path += os.pathsep + os.environ["PYTHONPATH"]
         listener = GroupListener(numbers)
-        old = {number: signal.getsignal(number) for number in numbers}
         try:
             for number in set(numbers) - set(ignored):
                 signal.signal(number, note)
-            environment = os.environ | {"PYTHONPATH": path}
-            process = state.process = subprocess.Popen(command, env=environment)
+            process = state.process = subprocess.Popen(command, env=_environment(folder))
             # The command inherits what is ignored; whether it sets a handler nevertheless, as
             # servers do, is its affair.  So these are passed on, and noted only once it has begun.
             for number in ignored:
                 signal.signal(number, note)
-            while process.poll() is None:
-                time.sleep(READ_EVERY)
-                came = pending[:]
-                del pending[: len(came)]  # another may come meanwhile
-                if came:
-                    _pass_on(came, listener.heard(), state, process)
-                state.look()
-            state.look()  # once more, at what was written last
+            _follow(process, state, pending, listener)
             status = process.returncode
             if status < 0:  # a signal has ended it
                 status = SIGNALLED - status
             with contextlib.suppress(Exception):
                 state.end(status)
         finally:
-            for number, before in old.items():
-                signal.signal(number, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
             listener.close()
     return status
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Return this environment, with a folder in which each Python looks first for modules."""
+    path = str(folder)
+    if os.environ.get("PYTHONPATH"):  # an empty entry would stand for the current folder
+        path += os.pathsep + os.environ["PYTHONPATH"]
+    return os.environ | {"PYTHONPATH": path}
+
+
+def _follow(
+    process: "subprocess.Popen[bytes]",
+    state: WatchedCommand,
+    pending: list[Signal],
+    listener: GroupListener,
+) -> None:
+    """Look at a command until it ends, and pass on the signals that come meanwhile."""
+    while process.poll() is None:
+        time.sleep(READ_EVERY)
+        came = pending[:]
+        del pending[: len(came)]  # another may come meanwhile
+        if came:
+            _pass_on(came, listener.heard(), state, process)
+        state.look()
+    state.look()  # once more, at what was written last
 
 
 def _pass_on(

@@ -205,13 +205,14 @@ def causes(
         if process.ending is None and look.still >= after:
             yield from _begins_late(look)
         return
-    if process.ending is not None:
+    if process.ending is not None:  # what was looked at before that is so no more
         seconds = lasted(process.ending)
         if seconds > after:
             ends = fact("interpreter-ends", server=server_of(process), seconds=int(seconds))
             yield Cause("interpreter", "", ends)
         return
     silent = lasted(process.looked_at())
+    # an agent that rests looks once a second
     if silent > after + 1 and process.state != "over":
         yield _silent(process, int(silent))
     elif process.state in STARTS:
