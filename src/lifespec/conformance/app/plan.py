@@ -42,9 +42,7 @@ class Plan(NamedTuple):
     def all_lives(self) -> list[str]:
         """Return what is played if all goes well, in its order."""
         others = [name for name in self.cases if name != self.first]
-        lives = [self.first]
-        lives += self.lives(others)
-        return lives
+        return [self.first, *self.lives(others)]
 
     def starts(self) -> int:
         """Return how often the application is called with a lifespan scope."""
@@ -111,8 +109,7 @@ def planned(
     if quick:
         return Plan(SERVING, {SERVING: known[SERVING]}, limit)
     first = cases.FIRST[role]
-    chosen = {}
-    for name in (first, *known):  # the first of all is also the first that is told
-        if not only or name in only:
-            chosen[name] = known[name]
+    wanted = set(only or known)
+    # the first of all is also the first that is told
+    chosen = {name: known[name] for name in (first, *known) if name in wanted}
     return Plan(first, chosen, limit)

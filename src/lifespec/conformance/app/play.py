@@ -242,7 +242,9 @@ class PlayedCall(Answers):
             self._overdue(word)
             return False
         if word == "reaction":
-            self.seen.reaction = "sent" if self.acted else self.seen.ended or "received"
+            self.seen.reaction = self.seen.ended or "received"
+            if self.acted:
+                self.seen.reaction = "sent"
         return True
 
     def _overdue(self, word: str) -> None:
@@ -254,10 +256,11 @@ class PlayedCall(Answers):
             self._where()
         if self.inbox:
             seen.activity = "not-received"
-        elif silent:
-            seen.activity = "idle"
-        if word == "reaction" and not self.inbox:
-            seen.reaction = "silent"
+        else:
+            if silent:
+                seen.activity = "idle"
+            if word == "reaction":
+                seen.reaction = "silent"
         if seen.shutdown_sent:  # it may be on its way
             seen.course.happens("shutdown")
         if seen.shutdown_sent or not seen.startup.how:
@@ -319,9 +322,11 @@ class PlayedCall(Answers):
         second start has to come from the application.
         """
         before = self.seen.before
-        if before and before.reply and before.reply.kind != "replied-not":
-            return min(self.limit, PATIENCE)
-        return min(self.limit, GRACE)
+        if before is None:
+            return min(self.limit, GRACE)
+        if before.reply in (None, PlayedRequest.reply):
+            return min(self.limit, GRACE)
+        return min(self.limit, PATIENCE)
 
     async def until(self, word: str, limit: float) -> bool:
         """Wait until a condition is true or the time is over; return whether it is true."""
@@ -407,10 +412,14 @@ class PlayedCall(Answers):
             return
         self.acted = True
         self.acts()
-        kind = message.get("type") if isinstance(message, dict) else None
+        kind = None
+        if isinstance(message, dict):
+            kind = message.get("type")
         name = cut(str(kind or type(message).__name__), 100)
         text = self.text(message, kind)
-        data = plain(message) if self.keeps else None
+        data = None
+        if self.keeps:
+            data = plain(message)
         why = self.refusal(message, kind)
         if why:
             self.note("refused", name, text, why=why, event=data)

@@ -77,11 +77,10 @@ def _resolved(target: str, *, factory: bool) -> Any:
     module, _, path = target.partition(":")
     if path.endswith("()"):
         raise NotFound(fact("called-in-name", target=target, wanted=target[:-2]))
-    is_module = _is_dotted(module)
     if not module or not _is_dotted(path):  # such as "shop.main" and "shop/main.py"
         wanted = "shop.main:app" if path else _with_attribute(module)
         raise NotFound(fact("no-attribute-named", target=target, wanted=wanted))
-    if module.endswith(".py") or not is_module:
+    if module.endswith(".py") or not _is_dotted(module):
         wanted = f"{_as_module(module)}:{path}"
         raise NotFound(fact("no-module-name", module=module, wanted=wanted))
     own_package(module)  # before the import, in which calls are noted as the author's or not
@@ -148,7 +147,9 @@ def _may_be_meant(name: str, value: Any, module: str) -> bool:
 
     The class of an application is often a framework's; a function that makes one is the author's.
     """
-    if name.startswith("_") or inspect.isclass(value) or not callable(value):
+    if name.startswith("_"):
+        return False
+    if inspect.isclass(value) or not callable(value):
         return False
     if not inspect.isroutine(value):
         return _takes(value, {}, None, None)

@@ -222,7 +222,7 @@ class ServerJudge(Scopes):
             if not self.lines("sent", "lifespan.startup.complete", call=call):
                 continue
             for cancelled in self.lines("cancelled", call=call):
-                if self.seen.stopped is not None and cancelled.time < self.seen.stopped:
+                if cancelled.time < self.stopped < NEVER:
                     skip("cancelled-before-stop")
             count = len(self.lines("received", "lifespan.shutdown", call=call))
             if count == 0:

@@ -72,7 +72,9 @@ class Observed(Judge):
         self.seen, self.case = seen, seen.case
         self.verbs = [action.verb for action in seen.case.script]
         self.requests = [line for line in self.lines("called") if line.type in REQUESTS]
-        self.stopped = NEVER if seen.stopped is None else seen.stopped
+        self.stopped = NEVER
+        if seen.stopped is not None:
+            self.stopped = seen.stopped
         self.by_caller = defaultdict[tuple[int, int], Log](Log)  # a server may call very often
         for line in seen.log:
             self.by_caller[line.caller].append(line)
@@ -141,8 +143,9 @@ class Observed(Judge):
         for call in self.lines("called", "lifespan"):
             types = self.events(call)
             if disordered(types):
-                is_twice = types[0] == "lifespan.startup"
-                return Fact("startup-twice" if is_twice else "misled")
+                if types[0] == "lifespan.startup":
+                    return Fact("startup-twice")
+                return Fact("misled")
         return None
 
     def progress(self) -> Fact:

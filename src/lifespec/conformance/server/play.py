@@ -143,7 +143,10 @@ class Player:
 
     def is_over(self, *, silent: float, busy: float, called: bool) -> bool:
         """Tell whether a wait is in vain after so many seconds without a line, and with some."""
-        if silent > (self.timeout if called else START_LIMIT):
+        limit = START_LIMIT
+        if called:
+            limit = self.timeout
+        if silent > limit:
             return True
         return busy > 2 * self.timeout or self.restarts
 

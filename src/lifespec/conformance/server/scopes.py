@@ -176,4 +176,6 @@ def _fault_of_copy(body: Mapping[str, Any], state: LogLine, values: Sequence[Any
     if "taste" in body["state"] or body["state"].get("colour", "green") != "green":
         return "key-of-another-request"
     ids = {key: body["ids"].get(key) for key in state.ids}
-    return "" if ids in values else "other-values"
+    if ids not in values:
+        return "other-values"
+    return ""
