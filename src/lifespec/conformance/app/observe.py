@@ -43,16 +43,66 @@ def _of_call(job: Job, seen: Observation, logged: list[Logged]) -> list[Logged]:
     return records
 
 
+class _Course:
+    """What is looked at more closely, in the cases that the first lines of a report are about.
+
+    It keeps what it has noted as long as the case is looked at: what goes sooner may log that.
+    """
+
+    def __init__(self, subject: object) -> None:
+        self.subject = subject
+        self.given, self.routers = registered.find(subject)
+        self.late: list[registered.Registered] = []
+        self.ran = entered.Ran(self.given)
+        self.open_things: list[Fact] = []
+
+    def play(self, job: Job, case: Case, supervisor: Supervisor) -> PlayedCall:
+        """Play the case."""
+        passing = cut_off.Passing(PlayedCall.called.__code__)
+
+        def stops() -> None:
+            with guard.keeping():
+                self.late += registered.late(self.routers, self.ran.given)
+            passing.begin()
+
+        with entered.running(self.ran), cut_off.noting_exceptions():
+            call = _call(self.subject, job, case, supervisor._replace(stops=stops))
+        is_complete = call.seen.shutdown.how == "complete"
+        call.seen.facts += passing.facts(complete=is_complete)
+        if is_complete:  # else its clean-up had no chance
+            self.open_things = guard.listed(opened.unclosed, self.ran.opened, self._roots)
+        return call
+
+    def _roots(self) -> Iterator[object]:
+        """Yield the application, and what the author's modules have."""
+        yield self.subject
+        for module, _file in author.own_modules():
+            yield from list(vars(module).values())  # a copy: another thread may import meanwhile
+
+    def facts(self, call: PlayedCall) -> list[Fact]:
+        """Return what came of the lifespans that the author has given to a framework."""
+        # what was given twice ran too late at least once
+        late_codes = {late.code for late in self.late}
+        lifespans = list(self.late)
+        lifespans += [before for before in self.given if before.code not in late_codes]
+        facts = guard.listed(entered.never_entered, lifespans, self.ran)
+        facts += guard.listed(self.ran.twice, lifespans)
+        if call.seen.startup.how == "complete":
+            facts += guard.listed(self.ran.unstarted, lifespans)
+        facts += guard.listed(self.ran.lost, lifespans, call.provided, self.subject)
+        return facts
+
+
 def observe(job: Job, case: Case, supervisor: Supervisor) -> Observation:
     """Play a case, and see what is left behind; return what was seen."""
     before = set(threading.enumerate())
-    looks = case.name in cases.COURSE  # the first lines of a report tell of these two only
     # where this process imports it
     with leftovers.noting_starts(), given.noting_calls(), noting_warnings(at_import[job.name]):
         subject = job.find()
     imported = set(threading.enumerate())
-    found, routers = registered.find(subject) if looks else ([], [])
-    ran, late = entered.Ran(found), list[registered.Registered]()
+    course = None
+    if case.name in cases.COURSE:
+        course = _Course(subject)
     supervisor.arm(job.limit)  # without the import
     with (
         silenced.noting_disabled_loggers() as disabled,
@@ -60,57 +110,29 @@ def observe(job: Job, case: Case, supervisor: Supervisor) -> Observation:
         noting_warnings(logged),
         leftovers.noting_starts(),
     ):
-        if looks:
-            passing = cut_off.Passing(PlayedCall.called.__code__)
-
-            def stops() -> None:
-                with guard.keeping():
-                    late.extend(registered.late(routers, ran.given))
-                passing.begin()
-
-            supervisor = supervisor._replace(stops=stops)
-            with entered.running(ran), cut_off.noting_exceptions():
-                call = _call(subject, job, case, supervisor)
-            call.seen.facts += passing.facts(complete=call.seen.shutdown.how == "complete")
-            del passing  # and the exceptions, which keep what they have passed
+        if course:
+            call = course.play(job, case, supervisor)
         else:
             call = _call(subject, job, case, supervisor)
-        open_things = []
-        if looks and call.seen.shutdown.how == "complete":  # else its clean-up had no chance
-            open_things = guard.listed(opened.unclosed, ran.opened, lambda: _of_author(subject))
         # before the loggers are given back: what it finds is of this case
         gc.collect()  # so that asyncio logs exceptions that were never retrieved
     seen = call.seen
     seen.facts += silenced.facts(disabled)
     seen.logged = _of_call(job, seen, logged)
-    late_codes = {given_late.code for given_late in late}
-    for given_before in found:
-        if given_before.code not in late_codes:  # what was given twice ran too late at least once
-            late.append(given_before)
-    seen.facts += guard.listed(entered.never_entered, late, ran)
-    seen.facts += guard.listed(ran.twice, late)
-    if seen.startup.how == "complete":
-        seen.facts += guard.listed(ran.unstarted, late)
-    seen.facts += guard.listed(ran.lost, late, call.provided, subject)
-    if looks or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
+    if course:
+        seen.facts += course.facts(call)
+        seen.facts += course.open_things
+    if course or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
         times = os.times()
         seen.cost = times.user + times.system
         seen.memory, seen.total = own_memory()
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     supervisor.arm(job.limit + leftovers.TIME_TO_END_OF_A_POOL)
-    seen.facts += open_things
     seen.facts += guard.listed(leftovers.threads_left, before)
     seen.facts += guard.listed(leftovers.daemons, imported)
     seen.facts += guard.listed(leftovers.processes, os.getpid())
     return seen
-
-
-def _of_author(subject: object) -> Iterator[object]:
-    """Yield the application, and what the author's modules have."""
-    yield subject
-    for module, _file in author.own_modules():
-        yield from list(vars(module).values())  # a copy: another thread may import meanwhile
 
 
 def _call(subject: Any, job: Job, case: Case, supervisor: Supervisor) -> PlayedCall:
