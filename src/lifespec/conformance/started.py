@@ -42,8 +42,8 @@ class Started:
                 env={**os.environ, **own, **variables},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
+                stderr=subprocess.STDOUT,  # what it says last is in its order
+                start_new_session=True,  # Ctrl-C is the check's, which ends it
             )
         except FileNotFoundError:
             raise Unchecked(fact("no-program", program=command[0])) from None
@@ -57,6 +57,7 @@ class Started:
 
     def end(self) -> None:
         """End every process."""
+        # what is being started has no mark yet: look again until nothing is left
         until(self._killed, KILL_LIMIT)
         self.process.wait(KILL_LIMIT)
 

@@ -135,6 +135,7 @@ class ApplicationJudge(Judge):
         seen = self.seen
         if seen.startup.how in COMPLETE_OR_FAILED:
             return self.run("held")
+        # before it received the event it may refuse the scope; and what was refused is told apart
         if seen.startup.how == "raised" and seen.received and not seen.refused:
             return self.run("missed")
         return self.run("skip")

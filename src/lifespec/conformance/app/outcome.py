@@ -19,7 +19,7 @@ def answers(seen: Observation) -> tuple[Answer, Answer]:
         return seen.startup, seen.shutdown
     # what followed from a refusal, a raise or a failure, is no answer of its own
     has_caught_it = any(error.of(REFUSED) for error in seen.errors)
-    if seen.startup.how in ENDED:
+    if seen.startup.how in ENDED:  # by the refusal, even if it has raised another exception
         return Answer("refused", "startup"), NO_ANSWER
     if has_caught_it:
         if seen.startup.how == "failed":

@@ -22,7 +22,7 @@ from lifespec.conformance.app.observation import (
     plain,
 )
 from lifespec.conformance.app.reached import Reached
-from lifespec.conformance.app.request import PlayedRequest, request_scope
+from lifespec.conformance.app.request import PlayedRequest, patience, request_scope
 from lifespec.conformance.app.routes import paths
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.log import SHUTDOWN, Log, LogLine
@@ -39,7 +39,6 @@ from lifespec.words import cut, short_repr
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
 GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
-PATIENCE = 5.0  # for the answer to a request that was answered before
 BLOCKS_END = 5.0  # seconds that it may block the event loop then: what is left behind is seen later
 FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # it has no answer to give
 
@@ -159,10 +158,10 @@ class PlayedCall(Answers):
 
     def _arm(self) -> None:
         """Give the event loop its time to be blocked: little after the last answer."""
+        seconds = self.limit
         if self.cancelled or self.state in FINAL:
-            self.supervisor.arm(min(self.limit, BLOCKS_END))
-        else:
-            self.supervisor.arm(self.limit)
+            seconds = min(seconds, BLOCKS_END)
+        self.supervisor.arm(seconds)
 
     async def _look(self) -> None:
         """Look at the state and the tasks at the end."""
@@ -196,8 +195,8 @@ class PlayedCall(Answers):
         """Return scope and state as parts of a line, if another side writes the log, too."""
         if not self.keeps:
             return {}
-        state = {"state": self.live}
-        return {"event": [plain(self.scope), plain(self.live)], **state_of(state, plain)}
+        event = [plain(self.scope), plain(self.live)]
+        return {"event": event, **state_of({"state": self.live}, plain)}
 
     # ---- what a script does ----
 
@@ -310,23 +309,10 @@ class PlayedCall(Answers):
         request = PlayedRequest(request_scope(self.spec, self.live), self.loop.sleep, note)
         note("called", request.scope["type"])
         self.loop.start(lambda: request.make(self.app, done))
-        await self.loop.wait(done, self._patience())
+        await self.loop.wait(done, patience(self.limit, self.seen.before))
         self.seen.reply = request.reply
         note("replied", why=request.reply)
         return True
-
-    def _patience(self) -> float:
-        """Return how many seconds a request may take.
-
-        It has more where one was answered before: this machine may be busy, and what is told of a
-        second start has to come from the application.
-        """
-        before = self.seen.before
-        if before is None:
-            return min(self.limit, GRACE)
-        if before.reply in (None, PlayedRequest.reply):
-            return min(self.limit, GRACE)
-        return min(self.limit, PATIENCE)
 
     async def until(self, word: str, limit: float) -> bool:
         """Wait until a condition is true or the time is over; return whether it is true."""
@@ -417,9 +403,7 @@ class PlayedCall(Answers):
             kind = message.get("type")
         name = cut(str(kind or type(message).__name__), 100)
         text = self.text(message, kind)
-        data = None
-        if self.keeps:
-            data = plain(message)
+        data = plain(message) if self.keeps else None
         why = self.refusal(message, kind)
         if why:
             self.note("refused", name, text, why=why, event=data)

@@ -4,17 +4,24 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from lifespec import validate
+from lifespec.conformance.app.observation import Observation
 from lifespec.diagnosis.author import described
 from lifespec.diagnosis.fact import Fact, fact
 
 TYPES = ("http", "message")  # of the scopes of requests
+ANSWERED_WITHIN = 1.0  # seconds
+ANSWERED_AGAIN_WITHIN = 5.0  # the same after another start, if it was answered before
 CLIENT_GONE_AFTER = 0.1  # seconds after which the client has gone
 
 
 def request_scope(spec: str, state: dict[Any, Any] | None) -> dict[str, Any]:
     """Return the scope of a request, with its copy of the state."""
-    scope = _message(spec) if spec.startswith("amgi") else _http(spec)
-    return scope if state is None else scope | {"state": state.copy()}
+    scope = _http(spec)
+    if spec.startswith("amgi"):
+        scope = _message(spec)
+    if state is not None:
+        scope["state"] = state.copy()
+    return scope
 
 
 def _http(spec: str) -> dict[str, Any]:
@@ -37,6 +44,17 @@ def _http(spec: str) -> dict[str, Any]:
 def _message(spec: str) -> dict[str, Any]:
     versions = {validate.SPECS[spec].envelope: dict(validate.SPECS[spec].versions)}
     return {"type": "message", **versions, "address": "lifespec", "headers": []}
+
+
+def patience(limit: float, before: Observation | None) -> float:
+    """Return how many seconds a request may take, by what was observed of an earlier start.
+
+    One that was answered then has more: this machine may be busy, and what is told of a second
+    start has to come from the application.
+    """
+    if before is None or before.reply in (None, PlayedRequest.reply):
+        return min(limit, ANSWERED_WITHIN)
+    return min(limit, ANSWERED_AGAIN_WITHIN)
 
 
 class PlayedRequest:
