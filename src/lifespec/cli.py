@@ -236,9 +236,7 @@ def _language(words: Sequence[str]) -> str:
 
 def _processes(words: Sequence[str]) -> AbstractContextManager[None]:
     """Return what begins an interpreter for a check if it needs one, and ends what is left."""
-    if not FORKS:
-        return nullcontext()
-    if words[:1] != ["check"]:
+    if words[:1] != ["check"] or not FORKS:
         return nullcontext()
     begin = words[1:2] in (["app"], ["middleware"])
     if not {"--", "--list"}.isdisjoint(words):  # the command begins its own, and a list needs none

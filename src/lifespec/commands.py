@@ -375,16 +375,15 @@ def _write(path: Path, text: str, mode: str) -> None:
 def _explain(arguments: argparse.Namespace) -> int:
     """Print a rule or the page of a problem, or without a name the list of both."""
     name, language = arguments.name, arguments.words.language
-    problems = [problem for problem in PROBLEMS if pages.page(problem)]
     if not name:
-        titles = {problem: pages.title(problem, language) for problem in problems}
+        titles = {problem: pages.title(problem, language) for problem in PROBLEMS}
         shown = explain.index(titles, language)
-    elif name in problems:
+    elif name in PROBLEMS:
         shown = pages.problem_lines(name, language)
     elif name in rules():
         shown = explain.rule_lines(rules()[name], language)
     else:
-        raise unknown("explained", name, list(rules()) + problems, "lifespec explain")
+        raise unknown("explained", name, list(rules()) + list(PROBLEMS), "lifespec explain")
     return _print_lines(shown)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lifespec.catalog import WIDTH, Translate, read_catalog, wrapped
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import PROBLEMS, names_of
+from lifespec.diagnosis.problem import names_of
 from lifespec.words import base, site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -38,15 +38,9 @@ def folder() -> Traversable:
     return CHECKOUT / "docs" / "problems"
 
 
-@functools.cache
 def page(name: str) -> str:
-    """Return the page of a problem, or "" if it has none."""
-    if name not in PROBLEMS:
-        return ""
-    file = folder() / f"{name}.md"
-    if not file.is_file():
-        return ""
-    return file.read_text("utf-8")
+    """Return the page of a problem."""
+    return (folder() / f"{name}.md").read_text("utf-8")
 
 
 @functools.cache
@@ -72,8 +66,8 @@ def title(name: str, language: str) -> str:
 
 
 def more(facts: Iterable[object]) -> list[Fact]:
-    """Return the commands that explain what facts tell of: one for each problem with a page."""
-    return [fact("explain", name=name) for name in names_of(facts) if page(name)]
+    """Return the commands that explain what facts tell of: one for each problem."""
+    return [fact("explain", name=name) for name in names_of(facts)]
 
 
 def problem_lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
