@@ -70,8 +70,8 @@ def more(facts: Iterable[object]) -> list[Fact]:
     return [fact("explain", name=name) for name in names_of(facts)]
 
 
-def problem_lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]:
-    """Yield what a terminal of so many columns shows of a problem's page."""
+def problem_lines(name: str, language: str) -> Iterator[str]:
+    """Yield what a terminal shows of a problem's page."""
     translate = _translator(language)
     last = "caption"  # no line is empty below one, nor at the top, nor between items
     for kind, text in _in_language(list(_page_parts(page(name))), language):
@@ -83,9 +83,9 @@ def problem_lines(name: str, language: str, width: int = WIDTH) -> Iterator[str]
             for line in text.split("\n"):
                 yield f"{CODE_INDENT}{line}".rstrip()
         elif kind == "item":
-            yield from wrapped(f"- {_plain(translate(text), language)}", width, "  ")
+            yield from wrapped(f"- {_plain(translate(text), language)}", WIDTH, "  ")
         else:
-            yield from wrapped(_plain(translate(text), language), width)
+            yield from wrapped(_plain(translate(text), language), WIDTH)
     if base():
         yield ""
         yield f"{site(language)}problems/{name}.html"

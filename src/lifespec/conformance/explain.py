@@ -11,8 +11,8 @@ NONE = "–"
 LIST_INDENT = "      "
 
 
-def rule_lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
-    """Yield what a terminal of so many columns shows of a rule."""
+def rule_lines(rule: Rule, language: str) -> Iterator[str]:
+    """Yield what a terminal shows of a rule."""
     translate = translator(language)
     title = [rule.rule_id]
     if rule.levels:  # else no specification states it, and it is nobody's duty
@@ -21,23 +21,23 @@ def rule_lines(rule: Rule, language: str, width: int = WIDTH) -> Iterator[str]:
         of_box = heading(rule, group, translate)
         if number == 0:
             title.append(of_box)
-            yield from wrapped(" · ".join(title), width)
+            yield from wrapped(" · ".join(title), WIDTH)
             yield ""
         else:
-            yield from wrapped(of_box, width)
-        yield from wrapped(rule.sentence(group, translate), width)
+            yield from wrapped(of_box, WIDTH)
+        yield from wrapped(rule.sentence(group, translate), WIDTH)
         yield ""
-    yield from _table(rule, translate, width)
+    yield from _table(rule, translate)
     for _role, head, hint in rule.hints:
         yield ""
-        yield from wrapped(translate(head), width)
-        yield from wrapped(translate(hint), width)
+        yield from wrapped(translate(head), WIDTH)
+        yield from wrapped(translate(hint), WIDTH)
     if base():  # a copy that was built without the address of its site knows none
         yield ""
-        yield from wrapped(f"{site(language)}{rule.address}", width)
+        yield from wrapped(f"{site(language)}{rule.address}", WIDTH)
 
 
-def index(problems: Mapping[str, str], language: str, width: int = WIDTH) -> Iterator[str]:
+def index(problems: Mapping[str, str], language: str) -> Iterator[str]:
     """Yield the names that can be explained: problems with their titles, rules with sentences."""
     translate = translator(language)
     sentences = {}
@@ -48,13 +48,13 @@ def index(problems: Mapping[str, str], language: str, width: int = WIDTH) -> Ite
         yield translate(head)
         for name, text in group.items():
             yield f"  {name}"
-            for line in wrapped(text, width - len(LIST_INDENT)):
+            for line in wrapped(text, WIDTH - len(LIST_INDENT)):
                 yield f"{LIST_INDENT}{line}"
         if group is problems:
             yield ""
 
 
-def _table(rule: Rule, translate: Translate, width: int) -> Iterator[str]:
+def _table(rule: Rule, translate: Translate) -> Iterator[str]:
     """Yield a line for each specification: its name, the level and the sections."""
     titles = {spec: names([spec], translate) for spec in SPECS}
     levels = {spec: translate(rule.level(spec)) for spec in SPECS}
@@ -64,7 +64,7 @@ def _table(rule: Rule, translate: Translate, width: int) -> Iterator[str]:
         title = _padded(titles[spec], room_of_title)
         level = _padded(levels[spec] or NONE, room_of_level)
         start = title + level
-        yield from wrapped(start + sources(rule, spec, translate), width, " " * columns(start))
+        yield from wrapped(start + sources(rule, spec, translate), WIDTH, " " * columns(start))
 
 
 def _padded(text: str, room: int) -> str:
