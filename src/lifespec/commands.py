@@ -189,7 +189,7 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
         if pid:
             what = fact("of-process", pid=pid, what=what)
         below = " " * len(PREFIX)
-        explained = [words.say(page) for page in pages.more([what, *rows, advice])]
+        explained = [words.say(page) for page in pages.explaining([what, *rows, advice])]
         lines = _lines(PREFIX, words.say(what))
         for row in rows:
             lines.append(f"{below}  {words.say(row)}")

@@ -65,7 +65,7 @@ def title(name: str, language: str) -> str:
     return _plain(_translator(language)(heading.removeprefix("# ")), language)
 
 
-def more(facts: Iterable[object]) -> list[Fact]:
+def explaining(facts: Iterable[object]) -> list[Fact]:
     """Return the commands that explain what facts tell of: one for each problem."""
     return [fact("explain", name=name) for name in names_of(facts)]
 

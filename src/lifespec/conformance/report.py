@@ -12,7 +12,7 @@ from lifespec.conformance.finding import Finding, Row, Verdict
 from lifespec.conformance.rules import rules
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.problem import FAILING, names_of, problem_of
-from lifespec.pages import more
+from lifespec.pages import explaining
 from lifespec.words import Words
 
 FAULTS = ("does-not-start", "does-not-stop")  # reasons of skipped rules that are told as faults
@@ -375,7 +375,7 @@ class _Page(Blocks):
         if self.report.starts is False:
             if not names_of(facts):  # nothing is known of this failure but that it is one
                 facts.append(Fact("headline-does-not-start"))
-        for command in more(facts):
+        for command in explaining(facts):
             yield "more", self.words.say(command)
 
     def blocks(self) -> Iterator[Sequence[Finding]]:

@@ -316,13 +316,13 @@ def _in_words(violation: Violation) -> str:
 
 def _sentences(facts: Iterable[Fact]) -> list[str]:
     """Return sentences in the language of the locale, each with the command that explains it."""
-    from lifespec.pages import more  # noqa: PLC0415  few tests need any
+    from lifespec.pages import explaining  # noqa: PLC0415  few tests need any
     from lifespec.words import Words  # noqa: PLC0415
 
     words = Words(language(os.environ))
     sentences = []
     for each in facts:
-        commands = tuple(more([each]))
+        commands = tuple(explaining([each]))
         found = fact("explained", what=each, more=commands) if commands else each
         sentences.append(words.say(found))
     return sentences

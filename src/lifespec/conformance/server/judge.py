@@ -69,15 +69,15 @@ class ServerJudge(Scopes):
 
     # ---- phrases: serving ----------------------------------------------------------------------
 
-    def answered(self) -> None:
+    def need_answer(self) -> None:
         """Raise NotJudged if the application has not done what decides whether it is served."""
         step = 0
         while self.verbs[step] in BEFORE_ANSWER:
             step += 1
-        self.reached(step)
+        self.need_step(step)
 
     def served(self) -> Assessment:
-        self.answered()
+        self.need_answer()
         wanted = [action for action in self.case.meanwhile if action.verb == "request"]
         bodies = [answer.body for answer in self.seen.answers]
         if None not in bodies and len(bodies) >= len(wanted):
@@ -99,7 +99,7 @@ class ServerJudge(Scopes):
 
     def tells(self) -> Assessment:
         """Hold if the output mentions the lifespan, as the exception does, other than in a path."""
-        self.answered()
+        self.need_answer()
         if self.by_itself:  # what it writes then is about its own end
             skip("app-not-served", end=self.end)
         for line in without_tracebacks(self.seen.output):
@@ -113,7 +113,7 @@ class ServerJudge(Scopes):
     def attempt(self) -> LogLine:
         """Return what became of the event of `try`."""
         step = self.verbs.index("try")
-        self.reached(step)
+        self.need_step(step)
         for line in self.lines("sent") + self.lines("refused"):
             if line.step == step:
                 return line
@@ -143,12 +143,12 @@ class ServerJudge(Scopes):
 
     def does_nothing(self) -> Assessment:
         lines = self.lines("sent", side="child") + self.lines("refused", side="child")
-        return self.became(self.some(lines)[0], "sent")
+        return self.became(self.needed(lines)[0], "sent")
 
     def quiet(self) -> Assessment:
         """Hold if no event comes after the end: only a task that outlives the call can see one."""
         ends = self.lines("raised", "lifespan") + self.lines("returned", "lifespan")
-        over = min(map(time_of, self.some(ends)))
+        over = min(map(time_of, self.needed(ends)))
         for line in self.lines("received", side="child"):
             if line.time > over:
                 return leaves_open("late-event", event=line.type)
@@ -158,7 +158,7 @@ class ServerJudge(Scopes):
         wanted = self.wanted.argument
         texts = [(action.text, action.keys.get("message")) for action in self.case.script]
         has_text = [wanted in of_action for of_action in texts]
-        self.reached(has_text.index(True))  # the step that has the text to be shown
+        self.need_step(has_text.index(True))  # the step that has the text to be shown
         return in_output(self.line_with(wanted))
 
     def hides(self) -> Assessment:
@@ -200,13 +200,13 @@ class ServerJudge(Scopes):
         self.need_whole_script()
         return holds_if(self.seen.ended is not None, "end", end=self.end)
 
-    def was_stopped(self) -> None:
+    def need_stop(self) -> None:
         """Raise NotJudged if the process was not stopped."""
         if self.seen.stopped is None:
             skip("not-stopped", end=self.end)
 
     def process_ends(self) -> Assessment:
-        self.was_stopped()
+        self.need_stop()
         return self.gone()
 
     def shutdown_once(self) -> Assessment:
@@ -216,7 +216,7 @@ class ServerJudge(Scopes):
             skip("port-in-use")
         self.first("sent", "lifespan.startup.complete")
         if not occupied:  # else it ends by itself, and has to clean up all the same
-            self.was_stopped()
+            self.need_stop()
         for call in self.calls:
             # who has not started has nothing to clean up
             if not self.lines("sent", "lifespan.startup.complete", call=call):

@@ -88,7 +88,7 @@ class Observed(Judge):
         outcome = super().outcome(wanted)
         if outcome.how == "held":
             # what is broken stays so, however the sequence might have gone on
-            unfinished = self.behind(len(self.verbs) - 1)
+            unfinished = self.unreached(len(self.verbs) - 1)
             if unfinished:
                 return Assessment("skip", unfinished)
         return outcome
@@ -110,9 +110,9 @@ class Observed(Judge):
         self, kind: str, type_: str | None = None, side: str | None = "application"
     ) -> LogLine:
         """Return the first of these lines; raise NotJudged if there is none."""
-        return min(self.some(self.lines(kind, type_, side)), key=time_of)
+        return min(self.needed(self.lines(kind, type_, side)), key=time_of)
 
-    def some(self, lines: list[LogLine]) -> list[LogLine]:
+    def needed(self, lines: list[LogLine]) -> list[LogLine]:
         """Return these lines; raise NotJudged if there are none."""
         if not lines:
             self.give_up()
@@ -121,7 +121,7 @@ class Observed(Judge):
     @property
     def calls(self) -> list[LogLine]:
         """The calls with a lifespan scope; raises NotJudged if there is none."""
-        return self.some(self.lines("called", "lifespan"))
+        return self.needed(self.lines("called", "lifespan"))
 
     def startup_answered(self, call: LogLine) -> float:
         """Return when a call completed startup; NEVER if it did not."""
@@ -160,22 +160,22 @@ class Observed(Judge):
         """Raise NotJudged: the sequence has not come so far."""
         raise NotJudged(self.progress())
 
-    def behind(self, step: int) -> Fact | None:
+    def unreached(self, step: int) -> Fact | None:
         """Return that the script did not come to a step, or None."""
         if any(line.step == step for line in self.lines("plays")):
             return None
         line, progress = self.case.lines[step], self.progress()
         return fact("not-reached", number=step + 1, line=line, progress=progress)
 
-    def reached(self, step: int) -> None:
+    def need_step(self, step: int) -> None:
         """Raise NotJudged if the script did not come to a step."""
-        behind = self.behind(step)
-        if behind:
-            raise NotJudged(behind)
+        unreached = self.unreached(step)
+        if unreached:
+            raise NotJudged(unreached)
 
     def need_whole_script(self) -> None:
         """Raise NotJudged if the script did not come to its last step."""
-        self.reached(len(self.verbs) - 1)
+        self.need_step(len(self.verbs) - 1)
 
     # ---- the end and the output of the process --------------------------------------------------
 
