@@ -120,9 +120,12 @@ async def test_a_context_that_swallows_what_was_raised_in_it_has_completed_nothi
 async def test_the_cancellation_of_the_server_is_never_answered_also_not_in_a_group(
     *, grouped: bool
 ) -> None:
+    begun = asyncio.Event()
+
     @contextlib.asynccontextmanager
     async def context(_: object) -> AsyncIterator[None]:
         try:
+            begun.set()
             await asyncio.sleep(9)
         except asyncio.CancelledError as error:
             if grouped:
@@ -132,7 +135,7 @@ async def test_the_cancellation_of_the_server_is_never_answered_also_not_in_a_gr
 
     sent: list[Any] = []
     task = asyncio.ensure_future(by_hand(with_lifespan(respond, context), sent, "lifespan.startup"))
-    await asyncio.sleep(0.1)
+    await begun.wait()
     task.cancel()
     with pytest.raises(BaseExceptionGroup if grouped else asyncio.CancelledError):
         await task

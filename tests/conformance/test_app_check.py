@@ -94,7 +94,7 @@ def test_a_factory_makes_the_application(check_named: Callable[..., Report]) -> 
     assert "shop:faultless is an application already: leave out --factory" in one_line(report)
 
 
-UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
+UNIMPORTED = "it was not imported within 2 s (--timeout)"
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ UNIMPORTED = "it was not imported within 0.5 s (--timeout)"
 def test_what_cannot_be_had_is_said_with_its_place(
     check_named: Callable[..., Report], target: str, source: str, sentence: str
 ) -> None:
-    report = check_named(target, source, timeout=0.5 if "sleep" in source else 5.0)
+    report = check_named(target, source, timeout=2.0 if "sleep" in source else 60.0)
     assert report.status == 2
     assert sentence in one_line(report)
     chinese = "".join(render(report, "zh").split())
@@ -166,7 +166,7 @@ def test_a_place_may_be_in_a_folder_with_any_letters(
     Path("é 商店 🏬").mkdir()
     Path("é 商店 🏬/pausing.py").write_text("import time; time.sleep(100)")
     monkeypatch.syspath_prepend("é 商店 🏬")
-    report = one_line(check_named("pausing:app", timeout=0.5))
+    report = one_line(check_named("pausing:app", timeout=2.0))
     assert report.endswith(f"{UNIMPORTED}, in `<module>`, é 商店 🏬/pausing.py:1")
 
 
@@ -190,7 +190,7 @@ def test_progress_is_told_while_one_waits(
     monkeypatch.setattr(process, "TELL_EVERY", 0.1)
     waits: list[tuple[str, float]] = []
     waiting = "async def app(scope, receive, send):\n    await receive()\n    await receive()\n"
-    check_named("shop:app", waiting, timeout=0.5, on_wait=lambda *wait: waits.append(wait))
+    check_named("shop:app", waiting, timeout=2.0, on_wait=lambda *wait: waits.append(wait))
     assert waits[0][0] == "start-and-stop"
     assert waits[0][1] >= 0.1
 
@@ -240,7 +240,7 @@ def test_what_cannot_be_called_is_no_application() -> None:
 
 def test_who_needs_trio_is_told_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observe, "find_spec", lambda _: None)
-    report = check_app(says("receive", lambda _: import_module("trio").sleep(0)), timeout=10.0)
+    report = check_app(says("receive", lambda _: import_module("trio").sleep(0)), timeout=60.0)
     assert report.status == 2
     assert "it needs trio: pip install trio" in str(report)
 
@@ -254,7 +254,7 @@ def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_pat
         mark.touch()
 
     app = says("receive", hold, STARTED, "receive", lambda _: mark.unlink(), STOPPED)
-    report = check_app(app, timeout=5.0)
+    report = check_app(app, timeout=60.0)
     assert "extra-keys-expected" not in [f.rule for f in report.findings if f.verdict == "fail"]
 
 
@@ -268,7 +268,7 @@ def test_a_case_that_may_have_wanted_the_same_port_is_played_again_alone(tmp_pat
     ],
 )
 def test_what_is_no_middleware_is_told_so(wrap: Any, sentence: str) -> None:
-    report = check_middleware(wrap, timeout=5.0)
+    report = check_middleware(wrap, timeout=60.0)
     assert report.status == 2
     assert sentence in one_line(report)
 

@@ -127,6 +127,7 @@ AFTERWARDS = "until test -e begun; do sleep 0.1; done; echo afterwards"
 
 ENDS = """\
 import multiprocessing, os, threading, time
+os.environ["HOST"] = str(os.getpid())
 def ends():
     while not multiprocessing.active_children():  # until it is the host, and plays a case
         time.sleep(0.1)
@@ -135,8 +136,7 @@ threading.Thread(target=ends).start()
 """
 UNTIL_IT_ENDED = """\
     import os, time
-    host = os.getppid()
-    while os.getppid() == host:
+    while os.getppid() == int(os.environ["HOST"]):  # it may have ended before this line
         time.sleep(0.1)
 """
 
@@ -168,7 +168,8 @@ def left() -> list[int]:
 
 
 def checked(command: str, **options: object) -> Report:
-    report: Report = check_app(shlex.split(command), **options)  # type: ignore[arg-type]
+    limit = {"timeout": 100.0}  # an import of FastAPI alone may take ten seconds
+    report: Report = check_app(shlex.split(command), **limit | options)  # type: ignore[arg-type]
     return report
 
 
@@ -202,7 +203,7 @@ def test_a_command_that_comes_to_no_application_is_told(command: str, sentence: 
     [("python -c 'import time; time.sleep(99)'", "serving"), ("sleep 99", "no-python")],
 )
 def test_a_command_that_does_not_come_to_serving_is_ended(command: str, kind: str) -> None:
-    report = checked(command, timeout=2)
+    report = checked(command, timeout=2 if kind == "no-python" else 4)  # Python has to begin
     assert report.unchecked
     assert report.unchecked.kind == {"serving": "command-not-serving"}.get(
         kind, "command-no-python"
@@ -302,6 +303,6 @@ def test_nothing_is_left_of_a_check_that_is_interrupted(shop: Path, number: int)
     assert process.stderr
     assert "cases: the application is started" in process.stderr.readline()
     process.send_signal(number)
-    process.wait(30)
+    process.wait(60)
     process.stderr.close()
-    assert until(lambda: not left(), 10)
+    assert until(lambda: not left(), 60)

@@ -22,7 +22,7 @@ from scripted import NOT_STARTED, STARTED, STOPPED, says
 
 
 def played(
-    app: Any, case: str = "start-and-stop", spec: str = "asgi 2.0", limit: float = 5.0
+    app: Any, case: str = "start-and-stop", spec: str = "asgi 2.0", limit: float = 60.0
 ) -> PlayedCall:
     """Play a case, and end what is left in the loop."""
     found = next(each for each in cases.load() if each.name == case)
@@ -76,7 +76,7 @@ lingers = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(6
 def test_what_an_application_does_when_its_time_is_over_is_kept(
     app: Any, case: str, startup: str, activity: str, reaction: str
 ) -> None:
-    seen = played(app, case, limit=0.1 if activity else 5.0).seen
+    seen = played(app, case, limit=0.1 if activity else 60.0).seen
     assert (seen.startup.how, seen.activity, seen.reaction) == (startup, activity, reaction)
     assert [each.function for each in seen.stack] == ["waits"] * bool(activity)
 
@@ -110,7 +110,7 @@ def test_an_application_that_is_silent_on_an_unknown_event_has_started() -> None
         await says("receive", STARTED, "receive")(scope, receive, send)
         await waits(scope, receive, send)
 
-    seen = played(ignores, "unknown-event-while-running", limit=0.2).seen
+    seen = played(ignores, "unknown-event-while-running", limit=1.0).seen
     assert (seen.startup.how, seen.reaction) == ("complete", "silent")
     assert seen.activity == "awaits-sleep"
 

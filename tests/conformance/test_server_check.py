@@ -288,8 +288,8 @@ def test_an_interruption_ends_every_case() -> None:
 
     began, only = time.monotonic(), chosen(["interrupted", "hangs-at-startup"])
     with pytest.raises(KeyboardInterrupt):
-        check(target(timeout=60.0), only, on_case)
-    assert time.monotonic() - began < 30
+        check(target(timeout=200.0), only, on_case)
+    assert time.monotonic() - began < 100
 
 
 def test_who_waits_hears_of_a_case_that_lasts(monkeypatch: pytest.MonkeyPatch) -> None:

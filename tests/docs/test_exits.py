@@ -34,7 +34,7 @@ async def app(scope, receive, send):
             %s
         await send({{"type": f"lifespan.{{name}}.complete"}})
 """.replace("{{", "{").replace("}}", "}")
-CHECK = "check app shop:app --timeout 3 --only start-and-stop --only unknown-event-first"
+CHECK = "check app shop:app --timeout 60 --only start-and-stop --only unknown-event-first"
 OFF = "check server --only well-behaved -- uvicorn {app} --port {port} --lifespan off"
 
 
@@ -64,13 +64,16 @@ RUNS = {  # the beginning of a row: what is run, and the application
     "The application returns or raises when": (CHECK, app("return")),
     "The application raises or returns after": (CHECK, app(at="startup", does="raise OSError")),
     "A MUST was broken": (CHECK, app(at="startup", does='await send({"type": "ready"})')),
-    "The application does not stop": (CHECK, app(at="shutdown", does="await asyncio.sleep(99)")),
+    "The application does not stop": (
+        CHECK.replace("60", "3"),
+        app(at="shutdown", does="await asyncio.sleep(99)"),
+    ),
     "The application does not start": (CHECK, app(at="startup", does=FAILED)),
     "No lifespan took place": (OFF, ""),
     "The command could not": ("check app nowhere:app", ""),
-    "Interrupted by SIGHUP": (CHECK.replace("3", "60"), HANGS),
-    "Interrupted by Ctrl-C": (CHECK.replace("3", "60"), HANGS),
-    "Interrupted by SIGTERM": (CHECK.replace("3", "60"), HANGS),
+    "Interrupted by SIGHUP": (CHECK, HANGS),
+    "Interrupted by Ctrl-C": (CHECK, HANGS),
+    "Interrupted by SIGTERM": (CHECK, HANGS),
 }
 SIGNALS = {"SIGHUP": signal.SIGHUP, "Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM}
 

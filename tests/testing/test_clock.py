@@ -55,7 +55,7 @@ def test_an_hour_passes_on_the_clock_of_the_loop_and_none_on_the_walls() -> None
 
     began = time.monotonic()
     assert clock.run(main()) == [0.0, 3600.0, 1e18 + 3600, 1e18 + 3600]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 def test_a_deadlock_is_told_with_its_places() -> None:

@@ -218,7 +218,7 @@ def test_a_conformance_report_is_shown_where_its_assertion_fails(run: Run) -> No
 from lifespec.conformance import check_app
 
 def test_conformance():
-    report = check_app(shop.broken, timeout=5)
+    report = check_app(shop.broken, timeout=60)
     assert report.ok, report
 """
     result = run(source)

@@ -115,7 +115,8 @@ def running(main: Callable[[], Any], run: Callable[[Any], Any] = asyncio.run) ->
 
     async def runs() -> None:
         task = asyncio.create_task(main())
-        await asyncio.sleep(0.05)
+        for _ in range(20):  # turns of the loop: a busy machine may make none in a time
+            await asyncio.sleep(0)
         ready.set()
         while not over.is_set():
             await asyncio.sleep(0.01)
@@ -586,10 +587,11 @@ def test_tasks_are_found_beside_one_that_has_no_loop(monkeypatch: pytest.MonkeyP
 
 
 def test_trio_is_looked_at_by_its_token(agent: Agent) -> None:
-    token, over = [], threading.Event()
+    token, begun, over = [], threading.Event(), threading.Event()
 
     async def waits(scope: Any, receive: Any, send: Any) -> None:
         while not over.is_set():
+            begun.set()
             await trio.sleep(0.01)
 
     async def main() -> None:
@@ -599,9 +601,7 @@ def test_trio_is_looked_at_by_its_token(agent: Agent) -> None:
 
     thread = threading.Thread(target=trio.run, args=(main,))
     thread.start()
-    while not token:
-        time.sleep(0.01)
-    time.sleep(0.05)
+    begun.wait()
     agent.loops, agent.is_stopping = {token[0]: thread.ident or 0}, True
     agent.look(time.monotonic())
     over.set()
@@ -719,7 +719,8 @@ def test_what_asyncio_wait_waits_for_is_followed() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(for_all("http", None, None))
-        await asyncio.sleep(0.01)
+        for _ in range(5):
+            await asyncio.sleep(0)
         frames = waits.of(task).frames
         assert [each.f_code.co_name for each in frames].count("for_ever") == 1
         assert stacks.arguments(frames) == {}  # what is called so is no scope

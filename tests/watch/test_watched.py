@@ -242,9 +242,9 @@ def test_an_agent_that_does_not_look_is_told(
     if os.geteuid() == 0:
         os.chown(other.path, 1, 1)
     os.utime(other.path, (0, 0))
-    assert time.time() - other.looked_at() < 1
+    assert time.time() - other.looked_at() < 60
     found.path.unlink()  # as what cleans folders may do
-    assert time.time() - found.looked_at() < 1
+    assert time.time() - found.looked_at() < 60
 
 
 @pytest.mark.parametrize(
