@@ -929,7 +929,8 @@ app = Wrap(inner)
 
 ## middleware of Starlette drops the scope
 > does not support lifespan starts without lifespan
-> `pool`, shop.py:7: it was given to Starlette, and nothing ran it change If it should
+> `pool`, shop.py:7: it was given to Starlette, and nothing ran it change
+> `Web.__call__`, shop.py:15 got the lifespan scope last: it has to pass it on
 > 1 missed: unknown-scope-rejected; 1 kept
 > lifespec explain never-ran lifespec explain unsupported
 = never-ran
@@ -942,9 +943,42 @@ class Web:
 app = Starlette(lifespan=pool)
 app.add_middleware(Web)
 
+## installed middleware raises for the scope
+> does not support lifespan starts without lifespan
+> nothing ran it change `Opa.__call__`, asks.py:4 got the
+> 1 kept
+= never-ran
+from starlette.requests import Request
+lines = '''class Opa:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, SCOPE): await self.app(SCOPE, Request(SCOPE))'''
+asks = {"__name__": "asks", "Request": Request}
+lines = lines.replace("SCOPE", "scope, receive, send")
+exec(compile(lines, "/env/site-packages/asks.py", "exec"), asks)
+app = Starlette(lifespan=pool)
+app.add_middleware(asks["Opa"])
+
+## installed middleware with any arguments raises
+> does not support lifespan starts without lifespan
+> nothing ran it change If it should
+> 1 kept
+= never-ran
+from starlette.requests import Request
+lines = '''class Opa:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, SCOPE): await self.app(SCOPE, Request(SCOPE))'''
+asks = {"__name__": "asks", "Request": Request}
+lines = lines.replace("SCOPE", "*three")
+exec(compile(lines, "/env/site-packages/asks.py", "exec"), asks)
+app = Starlette(lifespan=pool)
+app.add_middleware(asks["Opa"])
+
 ## middleware of FastAPI drops the scope
 > does not support lifespan starts without lifespan
-> `pool`, shop.py:7: it was given to FastAPI, and nothing ran it change If it should
+> `pool`, shop.py:7: it was given to FastAPI, and nothing ran it change
+> `Only.__call__`, shop.py:16 got the lifespan scope last: it has to pass it on
 > 1 missed: unknown-scope-rejected; 1 kept
 > lifespec explain never-ran lifespec explain unsupported
 = never-ran

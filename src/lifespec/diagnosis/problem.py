@@ -75,7 +75,7 @@ PROBLEMS: Mapping[str, Kinds] = {  # those that fail with --strict come first, t
     "cancelled": Kinds(tell=["advise-cancelled"]),
     "fails-while-serving": Kinds(tell=["advise-crash"]),
     # the protocol
-    "unsupported": Kinds(tell=["advise-no-lifespan", "advise-find-lifespan"]),
+    "unsupported": Kinds(tell=["advise-no-lifespan", "advise-find-lifespan", "advise-pass-on"]),
     "scope-type-ignored": Kinds(tell=["advise-scope", "advise-any-scope"]),
     "served-without-startup": Kinds(tell=["advise-send-failed"]),
     "no-answer": Kinds(tell=["advise-answer", "advise-silent"]),

@@ -5,14 +5,14 @@ import sys
 import traceback
 from collections.abc import Iterable, Mapping
 from contextvars import Context, ContextVar, copy_context
-from types import CodeType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from lifespec import validate
 from lifespec.conformance.app.observation import Broken, Observation
-from lifespec.conformance.app.reached import Reached, module_of
-from lifespec.diagnosis.author import described, own_modules, place
-from lifespec.diagnosis.fact import Fact, fact
+from lifespec.conformance.app.reached import Reached, is_awaited, may_answer, module_of
+from lifespec.diagnosis.author import described, own_modules, place, place_of
+from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.stacks import chain, line, outward, trace_of
 from lifespec.words import Explained, cut, short_repr
 
@@ -71,11 +71,13 @@ class Answers:
             seen.blocker = fact("no-application", value=str(error))
         # the one that began it: a framework may have raised another one from it
         first = next(chain(error))
-        frames = [frame for frame, _ in traceback.walk_tb(trace_of(first))]
+        walked = list(traceback.walk_tb(trace_of(first)))
+        frames = [frame for frame, _ in walked]
         actors = [frame for frame in frames if module_of(frame)]
         if not actors:
             return
         inner = actors[-1]
+        seen.reached = _reached(walked)
         seen.actor = module_of(inner)
         # an application that is called by another one raises for the scope, before it receives
         if frames[-1] is inner and (id(inner), inner.f_code) not in self.receivers:
@@ -195,3 +197,18 @@ def _variables_of(modules: Iterable[ModuleType]) -> dict[Any, str]:
             if type(value) is ContextVar:
                 names[value] = name
     return names
+
+
+def _reached(walked: Iterable[tuple[FrameType, int]]) -> Place | None:
+    """Return the line of the innermost application through which an exception for a scope came.
+
+    None if it has called an `async def` that may have got the scope in arguments of its own.
+    """
+    reached = None
+    for frame, number in walked:
+        if module_of(frame):
+            if may_answer(frame.f_code):
+                reached = place_of(line(frame, number))
+        elif is_awaited(frame.f_code):
+            reached = None
+    return reached

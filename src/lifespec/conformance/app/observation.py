@@ -85,6 +85,7 @@ class Observation:
     caught: Error | None = None
     actor: str = ""  # the module of the innermost application that acted last
     framework: str = ""  # the installed package that has this module
+    reached: Place | None = None  # where the innermost application got the scope, or raised for it
     spent: dict[str, Fact] = field(default_factory=dict)  # where most of a long phase went
     idle: bool = False  # it waits for an event
     cost: float = 0.0  # seconds of the processor

@@ -3,13 +3,15 @@
 A framework calls its author's middleware, which may drop the scope before it comes to the router.
 """
 
+import inspect
 import sys
 from types import CodeType, FrameType
 from typing import Any
 
 from lifespec.conformance.app.observation import Observation
 from lifespec.diagnosis import guard
-from lifespec.diagnosis.stacks import application, is_ours, is_own, outward
+from lifespec.diagnosis.author import place_of
+from lifespec.diagnosis.stacks import Line, application, is_ours, is_own, line, outward
 
 
 def module_of(frame: FrameType) -> str:
@@ -25,8 +27,18 @@ def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__", ""))
 
 
+def may_answer(code: CodeType) -> bool:
+    """Tell whether a function can be an application: no constructor can, such as `Request`'s."""
+    return code.co_name != "__init__"
+
+
+def is_awaited(code: CodeType) -> bool:
+    """Tell whether a function is an `async def`."""
+    return bool(code.co_flags & inspect.CO_COROUTINE)
+
+
 class Reached:
-    """Keeps the module of the innermost application that a call has reached, as its actor.
+    """Keeps the innermost application that a call has reached: its module, as the actor, and line.
 
     A profile function sees the calls, until `stop`.
     """
@@ -34,6 +46,7 @@ class Reached:
     def __init__(self, seen: Observation) -> None:
         self.seen = seen
         self.depth = 0
+        self.line: Line | None = None
         self.counts: dict[CodeType, bool] = {}  # whether further calls of a function count
         self.before: Any = sys.getprofile()
         # else it is a profiler written in C
@@ -44,6 +57,8 @@ class Reached:
         """Look no more; what the application has set itself stays."""
         if sys.getprofile() == self.profile:  # pragma: no branch
             sys.setprofile(self.before)
+        if self.line:
+            self.seen.reached = place_of(self.line)
 
     # coverage cannot trace the lines of a profile function, nor what it calls
     def profile(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
@@ -54,6 +69,11 @@ class Reached:
                     self.note(frame)
         if self.before is not None:
             self.before(frame, event, value)
+
+    def doubt(self, code: CodeType) -> None:  # pragma: no cover
+        """Name no line if a function further in may have got the scope, in arguments of its own."""
+        if is_awaited(code):
+            self.line = None
 
     def note(self, frame: FrameType) -> None:  # pragma: no cover
         """Note how far a call gets: what is called further out, or goes on there, says nothing.
@@ -67,16 +87,20 @@ class Reached:
         self.counts[code] = bool(module)  # of others the first call is enough: they may be many
         if not module:
             if not is_authors:
+                self.doubt(code)
                 return
         outer = _applications(frame.f_back)
         if not module:
             # between two functions of the author it may be anything, such as a helper of the first
             if not outer or is_own(outer[0].f_code.co_filename):
+                self.doubt(code)
                 return
         depth = len(outer) + 1
         if depth >= self.depth:
             self.depth = depth
             self.seen.actor = _module(frame)
+            if may_answer(code):
+                self.line = line(frame)
 
 
 def _applications(frame: FrameType | None) -> list[FrameType]:  # pragma: no cover

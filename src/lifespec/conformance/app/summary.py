@@ -278,7 +278,11 @@ class Summary:
         said = answer(seen, phase, self.limit)
         if said.kind in WHOLE and self._is_of_framework():
             return
-        yield advice.on(said, where, error=seen.error)
+        change = advice.on(said, where, error=seen.error)
+        # only where one is known to be there
+        if change == Fact("advise-find-lifespan") and seen.reached and self._never_ran():
+            change = fact("advise-pass-on", place=seen.reached.fact())
+        yield change
 
     def _is_of_framework(self) -> bool:
         """Tell whether a framework has ended the lifespan, and no line of its author's."""
