@@ -9,9 +9,10 @@ The changes are those of mutmut, and those of careless people: a dropped operand
 Exception in place of BaseException, and the number of a line ± 1.
 
 For each file to copy NUMBER are drawn, for another room as many of all its files. The programs and
-checks of the pages that begin no other program run until one fails, and then the tests of the room.
-A change that nothing notices is printed; docs/matrix/mutants.json has the counts of the last run of
-each row, and tests/mutants/survivors.md the kinds that leave the behaviour as it was.
+checks of the pages that begin no other program run until one fails, and then the tests; of another
+room the tests come first, those before the others that name the module. A change that nothing
+notices is printed; docs/matrix/mutants.json has the counts of the last run of each row, and
+tests/mutants/survivors.md the kinds that leave the behaviour as it was.
 """
 
 import difflib
@@ -45,6 +46,7 @@ WORKERS = "-n", "4"  # of tests that wait for servers most of their time
 ROOMS = {  # folders that are changed, each with its tests
     "conformance": (f"{SRC}/conformance", ["tests/conformance", "tests/sentences"]),
     "diagnosis": (f"{SRC}/diagnosis", ["tests/diagnosis", "tests/conformance"]),
+    "testing": (f"{SRC}/testing", ["tests/testing"]),
     "watch": (f"{SRC}/watch", ["tests/watch"]),
     "lifespec_pages": ("docs/_ext/lifespec_pages", ["tests/docs"]),
 }
@@ -252,8 +254,11 @@ def rows(room: str) -> list[Row]:
     if room in FILES:
         return [row for row in copied if row.name == room]
     folder, tests = ROOMS[room]
-    files = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py"))
-    return [Row(room, files, [*WORKERS, *tests])]
+    return [Row(room, _files(folder, "*.py"), tests)]
+
+
+def _files(folder: str, pattern: str) -> list[str]:
+    return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob(pattern))
 
 
 def drawn(row: Row, number: str, seed: int) -> list[Change]:
@@ -264,12 +269,24 @@ def drawn(row: Row, number: str, seed: int) -> list[Change]:
     return random.Random(seed).sample(found, int(number))  # noqa: S311  no secret
 
 
-def noticed(folder: Path, row: Row, pages: list[str], limit: float) -> str:
-    """Return what notices a change: "page", "test" or ""."""
-    if run(folder, [*FIRST], limit)[0] or run(folder, pages, limit)[0]:
-        return "page"
-    if run(folder, row.tests, LIMIT)[0]:
-        return "test"
+def nearest(row: Row, file: str) -> list[str]:
+    """Return the tests of a room, those first that name the module of a file."""
+    if row.name in FILES:
+        return row.tests
+    name = re.compile(rf"\b{Path(file).stem}\b")
+    tests = [test for folder in row.tests for test in _files(folder, "test_*.py")]
+    tests.sort(key=lambda test: not name.search((ROOT / test).read_text("utf-8")))
+    return [*WORKERS, *tests]
+
+
+def noticed(folder: Path, row: Row, file: str, pages: list[str], limit: float) -> str:
+    """Return what notices a change of a file: "page", "test" or ""."""
+    runs = [("page", pages, limit), ("test", nearest(row, file), LIMIT)]
+    if row.name not in FILES:  # of which few pages show anything
+        runs.reverse()
+    for by, tests, seconds in runs:
+        if run(folder, tests, seconds)[0]:
+            return by
     return ""
 
 
@@ -283,11 +300,11 @@ def main(number: str = "20", room: str = "", seed: str = "1") -> None:
         began = time.monotonic()
         failed, passed = run(folder, ["docs"], LIMIT)
         limit = TIMES * (time.monotonic() - began)
-        pages = sorted({*passed} - {*FIRST})
+        pages = [*FIRST, *sorted({*passed} - {*FIRST})]
         if failed or not passed:
             sys.exit(f"{(folder / 'output').read_text('utf-8')}\nThe pages fail without a change.")
         for row in rows(room):
-            if run(folder, row.tests, LIMIT)[0]:
+            if run(folder, nearest(row, row.files[0]), LIMIT)[0]:
                 text = (folder / "output").read_text("utf-8")
                 sys.exit(f"{text}\nThe tests fail without a change.")
             counts = Counter[str]()
@@ -296,7 +313,7 @@ def main(number: str = "20", room: str = "", seed: str = "1") -> None:
                 file, text = change.file, change.text()
                 original = (ROOT / file).read_text("utf-8")
                 (folder / file).write_text(text, "utf-8")
-                by = noticed(folder, row, pages, limit)
+                by = noticed(folder, row, file, pages, limit)
                 (folder / file).write_text(original, "utf-8")
                 counts[by] += 1
                 if not by:

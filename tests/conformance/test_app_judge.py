@@ -37,6 +37,11 @@ RECORDS = [
     Logged("ERROR", "shop", "no page", 3.0),
 ]
 MODULE = fact("given-module", name="x", type="module", receiver="App", place="y")
+RETURNED = (
+    "no: the application returned without an answer after it had received lifespan.startup. A"
+    " server that logs nothing else takes this for an application without lifespan support, and"
+    " serves it all the same."
+)
 NOT_CALLABLE = described(TypeError("'module' object is not callable"))
 
 
@@ -95,6 +100,12 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
         (saw("returned scope", framework="Flama", refuses=True), "change",
          [Words().say(Fact("advise-any-scope"))]),
         (saw("cancelled"), "starts", ["no: It ended when it was cancelled."]),
+        (saw("returned scope"), "starts",
+         ["without lifespan: the application returned when it was called with the scope"]),
+        (saw("failed scope", "", sent("no disk")), "starts", ["no: no disk"]),
+        (saw("returned"), "starts", [RETURNED]),
+        (saw("complete", "returned serving"), "stops",
+         ["without clean-up: the application returned before it received lifespan.shutdown"]),
         (saw("complete", "hung", STOPS, awaited="shutdown", activity="late"), "stops",
          ["no: not within 30 s (--timeout); its answer came later"]),
         (saw("complete", "raised", REFUSED,

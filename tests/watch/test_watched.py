@@ -153,13 +153,22 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([STILL], None),  # it may be no server
         ([STILL._replace(unserved=True, still=2)], None),
         ([*STARTING, sent("startup.failed", error=ERROR)], "startup failed: KeyError: 'pool', in"),
+        ([CALLED, sent("startup.failed", "no disk")], "startup failed: no disk"),
         ([*STARTING, sent("startup.failed", "T\nno pool")], "startup failed: no pool"),
         ([*STARTING, sent("startup.failed")], "startup failed: it sent no message"),
         ([*STARTING, RAISED], "the application raised KeyError: 'pool', in"),
         ([CALLED, RAISED], "without lifespan: the application raised"),
         ([*STARTING, CUT], f"Uvicorn has cancelled startup, in {AT}"),
+        ([CALLED, CUT], f"Uvicorn has cancelled startup, in {AT}"),
         ([*STARTING, LIFE, seen.Raised(1.0, CANCELLED._replace(lines=[]))], f"startup, in {AT}"),
         ([*STARTING, seen.Left(1.0, 3, LINES)], f"ended the process at startup: status 3, in {AT}"),
+        ([CALLED, seen.Left(1.0, 3, LINES)], f"ended the process at startup: status 3, in {AT}"),
+        ([*SERVING, seen.Left(1.0, 3, LINES)], f"running, without clean-up: status 3, in {AT}"),
+        ([*STOPPING, seen.Left(1.0, 3, LINES)], f"running, without clean-up: status 3, in {AT}"),
+        ([*STOPPING, RAISED], f"{WHILE} KeyError: 'pool', in"),
+        ([*STOPPING, CUT], None),  # the server's doing, as it stops
+        ([*STOPPING, SHUTDOWN, LIFE], f"{CLEANS} waits in {AT}"),
+        ([*CLEANING, CUT, seen.Left(1.0, 3, LINES)], f"the process at shutdown: status 3, in {AT}"),
         ([*SERVING, RAISED], f"{WHILE} KeyError: 'pool', in"),
         ([*SERVING, CUT], f"{WHILE} CancelledError, in"),
         ([*SERVING, ENDS_LOOP], f"running, without clean-up: SystemExit: 0, in {AT}"),
@@ -253,6 +262,7 @@ def test_an_agent_that_does_not_look_is_told(
         ([*CLEANING, LIFE], f"clean-up was cut off: it was in {AT}"),
         ([*CLEANING, CUT], f"clean-up was cut off: it was in {AT}"),
         ([*CLEANING, sent("shutdown.failed", error=CANCELLED)], f"cut off: it was in {AT}"),
+        ([*CLEANING, CUT, RAISED], f"clean-up was cut off: it was in {AT}"),
         # where it was before clean-up, or in `receive`, is no place of the clean-up
         ([*SERVING, LIFE, SHUTDOWN], "clean-up was cut off: its process ended before"),
         ([*STARTING, sent("startup.complete", error=ERROR), SHUTDOWN], "its process ended before"),
@@ -264,6 +274,7 @@ def test_an_agent_that_does_not_look_is_told(
         ([*CLEANING, sent("shutdown.failed", error=ERROR)], ""),
         ([*CLEANING, sent("shutdown.failed", error=CANCELLED._replace(outside=False))], ""),
         (SERVING, "Uvicorn has ended without lifespan.shutdown"),
+        (STOPPING, "Uvicorn has ended without lifespan.shutdown"),
         ([CALLED], ""),
     ],
 )

@@ -68,7 +68,6 @@ COURSE_TABLE = (
     Transition("running", "shutdown", "cleaning"),
     Transition("running", "gone", "over", "without-shutdown"),
     Transition("stopping", "raised", "over", "raised-early"),
-    Transition("stopping", "returned", "over", "returned-early"),
     Transition("stopping", "exited", "over", "exited-early"),
     Transition("stopping", "shutdown", "cleaning"),
     Transition("stopping", "gone", "over", "without-shutdown"),
