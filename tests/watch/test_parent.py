@@ -355,9 +355,10 @@ def test_the_end_is_told(
     lines: list[Any], stopped: float | None, says: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     process_of(state, NO_PROCESS, *lines)
+    process_of(state, NO_PROCESS + 1, seen.Called(10.0, "uvicorn"))  # of two the first counts
     state.looked = 30.0
     if stopped:
-        state.signals.append(Signal(signal.SIGTERM, stopped))
+        state.signals += [Signal(signal.SIGTERM, stopped), Signal(signal.SIGTERM, 29.0)]
     state.end(0)
     assert Words().say(said[-1]) == f"{says}; exit status 0"
 
@@ -387,14 +388,15 @@ def test_failures_of_workers_are_counted_and_told_seldom(
     assert [each.parts.get("count", 1) for each in said] == [1, 2, 4]
 
 
-def test_a_startup_that_goes_on_is_said_where_it_stays(
-    state: WatchedCommand, said: list[Fact]
+@pytest.mark.parametrize("phase", ["unserved", "startup", "shutdown", "requests"])
+def test_a_phase_that_goes_on_is_said_where_it_stays(
+    phase: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     process = process_of(state, 1, CALLED)
     places = [1, 2, 3, 4, 4, 4, 4, 4, 4, 1]
     for second, place in enumerate(places):
         state.looked += 1.0
-        state.say(process, Cause("startup", place, fact("startup-lasts", seconds=second)))
+        state.say(process, Cause(phase, place, fact("startup-lasts", seconds=second)))
     assert [each.parts["seconds"] for each in said] == [0, 6]
 
 
@@ -421,7 +423,7 @@ def test_a_handler_of_the_authors_takes_a_signal(
     then: Any, state: WatchedCommand, said: list[Fact]
 ) -> None:
     found = process_of(state, os.getpid(), CALLED, then)
-    state.signals.append(Signal(signal.SIGTERM, 20.0))
+    state.signals += [Signal(signal.SIGTERM, 20.0), Signal(signal.SIGINT, 21.0)]
     command: Any = subprocess.Popen(["true"])
     found.take(NOTHING._replace(handlers={"SIGTERM": (__file__, 1, "stop")}))
     state.say_signal(command)
@@ -467,8 +469,8 @@ HOSTED, GOT = seen.Hosted(9.0, "gunicorn"), seen.Signalled(35.0, "uvicorn", TERM
         ([seen.Called(10.0, "daphne")], [INT], "and the command goes on: "),
         ([CALLED, STARTED, SHUTDOWN], [INT], "and the command goes on: "),
         (
-            [CALLED, STARTED, SHUTDOWN, NOTHING],
-            [INT, INT],
+            [CALLED, STARTED, seen.Shutdown(35.5, "uvicorn"), NOTHING],
+            [TERM, INT],
             "looks at Ctrl-C only when clean-up has ended: ",
         ),
         ([CALLED, STARTED, STOP, OPEN], [INT, INT], "goes on: "),  # that was to cancel them
@@ -484,11 +486,15 @@ HOSTED, GOT = seen.Hosted(9.0, "gunicorn"), seen.Signalled(35.0, "uvicorn", TERM
             [INT],
             "Ctrl-C has no effect while the event loop is blocked in `f`, ",
         ),
-        ([CALLED, STARTED, STOP, NOTHING], [TERM, TERM], "s ago, and the command goes on: `kill"),
+        ([CALLED, STARTED, STOP, NOTHING], [INT, TERM], "SIGTERM came 5 s ago, and the command"),
         ([seen.Began(10.0, "3.11")], [INT], "goes on; no lifespan was seen in it: `kill -KILL 1 "),
         ([STARTED], [INT], "Ctrl-C came 6 s ago, and the command goes on: "),
         ([HOSTED, CALLED], [INT], "when startup has ended: `kill -KILL 1 "),
-        ([CALLED, GOT], [], "looks at SIGTERM only when startup has ended: `kill -QUIT "),
+        (
+            [CALLED, GOT._replace(signal=INT), GOT],
+            [],
+            "looks at SIGTERM only when startup has ended: `kill -QUIT ",
+        ),
         ([CALLED, STARTED, GOT], [], ""),
         ([seen.Called(10.0, "daphne"), GOT], [], ""),
     ],
@@ -497,10 +503,14 @@ def test_a_signal_that_is_not_acted_on_is_answered_with_what_ends_the_server(
     lines: list[Any], numbers: list[int], says: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     process_of(state, os.getpid(), *lines)
-    state.looked, state.said_at = 41.0, 30.0
+    state.said_at = 30.0
     state.process = SimpleNamespace(args=["uvicorn"], pid=1, returncode=None)  # type: ignore[assignment]
     for count, number in enumerate(numbers):
         state.signals.append(Signal(number, 35.0 + count, to_all=number != TERM))
+        state.looked = 35.1 + count  # it may still act on this one
+        state.say_signals()
+    assert said == []
+    state.looked = 41.0
     state.say_signals()
     state.say_signals()  # once
     told = [Words().say(each) for each in said if each.kind == "way-out"]
@@ -575,25 +585,28 @@ def test_a_process_that_runs_already_is_looked_into(
 
 
 @pytest.mark.parametrize(
-    ("signals", "ends", "kind"),
+    ("phase", "signals", "ends", "kind"),
     [
-        (0, "kill -KILL $$", "without-shutdown"),
-        (2, "true", "second-signal"),
-        (2, "kill -TERM $$", "second-signal"),
-        (2, "kill -KILL $$", "without-shutdown"),  # not by the second signal
+        (STARTED, 0, "kill -KILL $$", "without-shutdown"),
+        (STARTED, 2, "true", "second-signal"),
+        (STARTED, 2, "kill -TERM $$", "second-signal"),
+        (STARTED, 2, "kill -KILL $$", "without-shutdown"),  # not by the second signal
+        (SHUTDOWN, 2, "kill -TERM $$", "second-signal"),
     ],
 )
 def test_a_clean_up_that_was_cut_off_is_told_once(
-    signals: int, ends: str, kind: str, state: WatchedCommand, said: list[Fact]
+    phase: Any, signals: int, ends: str, kind: str, state: WatchedCommand, said: list[Fact]
 ) -> None:
     with subprocess.Popen(["sh", "-c", ends]) as state.process:
         pass
-    found = process_of(state, NO_PROCESS, CALLED, STARTED)
+    found = process_of(state, NO_PROCESS, CALLED, STARTED, phase)
     found.path.write_text("")
-    state.signals += [Signal(signal.SIGTERM, 20.0)] * signals
+    state.signals += [Signal(signal.SIGINT, 20.0), Signal(signal.SIGTERM, 21.0)][:signals]
     state.look()
     state.look()  # it is gone, and was told
     assert [each.kind for each in said] == [kind]
+    assert [each.parts.get("signal", "SIGTERM") for each in said] == ["SIGTERM"]
+    assert found.told_to_end == (20.0 if signals else None)
 
 
 def test_a_server_that_got_the_signal_itself_is_not_talked_about(
@@ -632,11 +645,13 @@ def test_workers_that_are_started_anew_after_sigquit_are_told(
     state.process = command
     state.looked = 41.0
     process_of(state, NO_PROCESS, CALLED, STARTED)
-    process_of(state, os.getpid(), seen.Began(37.0, "3.11"))
     state.signals.append(Signal(signal.SIGQUIT, 35.0, to_all=True))
-    state.say_signals()
-    assert said == []  # while none has ended
-    state.gone[NO_PROCESS] = 36.0
+    for begun, ended in ((37.0, 30.0), (10.0, 36.0)):  # none has ended by it, or begun since then
+        process_of(state, os.getpid(), seen.Began(begun, "3.11"), seen.Received(38.0))
+        state.gone[NO_PROCESS] = ended
+        state.say_signals()
+        assert said == []
+    process_of(state, os.getpid(), seen.Began(37.0, "3.11"))
     state.say_signals()
     state.say_signals()
     assert [each.kind for each in said] == ["way-out-restarted"]
@@ -660,10 +675,13 @@ def test_the_end_names_nothing_that_was_not_seen(state: WatchedCommand, said: li
     assert [each.parts["parts"][0].kind for each in said] == ["end-unseen", "end-no-lifespan"]
 
 
+SERVERS = ("uvicorn", "hypercorn", "granian", "gunicorn, uvicorn-worker")
+
+
 def test_what_ends_a_server_is_what_the_record_says() -> None:
     """On the oldest Python with one worker; on a newer one where that differs."""
     record = json.loads((ROOT / "docs/matrix/signals.json").read_text("utf-8"))
-    names = {name: name for name in ends.ENDED_BY} | {"gunicorn, asgi": "gunicorn"}
+    names = {name: name for name in SERVERS} | {"gunicorn, asgi": "gunicorn"}
     compared = set()
     for row in record["subjects"]:
         python = row["python"].split()[1].rpartition(".")[0]
