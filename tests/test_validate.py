@@ -28,7 +28,7 @@ from lifespec.validate import (
 )
 
 STARTED, STOPPED = {"type": "lifespan.startup.complete"}, {"type": "lifespan.shutdown.complete"}
-FAILED = {"type": "lifespan.startup.failed", "message": 5}
+FAILED = {"type": "lifespan.startup.failed", "message": 0}
 ENDS = ("raise", "return")
 RUNNING, STOPPING = "startup started", "startup started shutdown"
 
@@ -180,19 +180,24 @@ WORDS: dict[str, Any] = {
     "shutdown": "lifespan.shutdown",
     "stopped": STOPPED,
     "failed": "lifespan.startup.failed",
-    "failed-with-5": FAILED,
+    "failed-with-0": FAILED,
+    "failed-with-None": {**FAILED, "message": None},
+    "failed-with-bytes": {**FAILED, "message": b""},
     "started-with-5": {**STARTED, "message": 5},
+    "not-stopped-with-0": {"type": "lifespan.shutdown.failed", "message": 0},
     "not-stopped": "lifespan.shutdown.failed",
     "not-stopped-untold": {"type": "lifespan.shutdown.failed"},
     "unknown": {"type": "?"},
+    "cancelled": asyncio.CancelledError(),
     "odd": gives({"type": "?"}),
     "more": {"more": 1, **STARTED},
     "request": request(),
     "request-without-state": request(None),
     "request-with-2": request({"pool": 2}),
+    "request-with-nothing": request({}),
     "again": again,
     "writes": writes(pool=1),
-    "writes-5": writes((5, 1)),
+    "writes-0": writes((0, 1)),
     "rebinds": lambda talk: talk.scope.update(state={"pool": 1}),
 }
 
@@ -458,8 +463,11 @@ startup started started; application sent STARTED while running [startup-answere
 startup started shutdown stopped stopped; shutdown-answered-once
 startup started shutdown return; shutdown-answered
 startup started shutdown raise; application raised LookupError('raised') while shutting down [shutdown-answered]?
-startup failed-with-5; application sent FIVE while starting [message-is-text]; server took FIVE while starting [send-refuses-unknown]
-startup failed-with-5!; message-is-text
+startup failed-with-0; application sent ZERO while starting [message-is-text]; server took ZERO while starting [send-refuses-unknown]
+startup failed-with-0!; message-is-text
+startup failed-with-None!; message-is-text
+startup failed-with-bytes!; message-is-text
+startup started shutdown not-stopped-with-0! return; message-is-text; shutdown-answered
 startup started-with-5;
 startup more! started return; server refused MORE while starting [extra-keys-ignored]
 return stopped!; send-after-end-does-nothing
@@ -505,21 +513,23 @@ startup started shutdown stopped return request;
 # one lifespan in a loop lets the requests pass
 startup started again request; server began another lifespan while running [once-per-loop]
 startup started return again;
+startup started cancelled again;
 
 # keys are checked at startup, and a value that is another one may be a later one
-startup writes-5 started; application put the key 5 into the state while starting [state-keys-text]
-startup started writes-5 shutdown stopped;
+startup writes-0 started; application put the key 0 into the state while starting [state-keys-text]
+startup started writes-0 shutdown stopped;
 startup rebinds started; application put another object into scope["state"], which no request gets, while starting [state-shallow-copy]?
 startup writes started request-without-state; state-shallow-copy
+startup started writes started request-with-nothing; startup-answered-once
 startup writes started request-with-2; state-shallow-copy?
 """  # noqa: E501  a row is a line
 CALLED = "server called the application for 'http'"
-FIVE = {"message": 5, "type": "lifespan.startup.failed"}
-SHORT = {"CALLED": CALLED, "FIVE": FIVE, "STARTED": STARTED["type"], "MORE": WORDS["more"]}
+ZERO = {"message": 0, "type": "lifespan.startup.failed"}
+SHORT = {"CALLED": CALLED, "ZERO": ZERO, "STARTED": STARTED["type"], "MORE": WORDS["more"]}
 SCOPES: dict[str, Callable[[str], dict[str, Any]]] = {
     "scope-type": lambda _: {"type": None},
-    "scope-versions": lambda spec: {SPECS[spec].envelope or "x": 5},
-    "scope-state": lambda _: {"state": 5},
+    "scope-versions": lambda spec: {SPECS[spec].envelope or "x": 0},
+    "scope-state": lambda _: {"state": 0},
     "state-starts-empty": lambda _: {"state": {"a": 1}},
 }
 # They ask for a lifespan in each process or worker, and do not say that there is no second one.
@@ -592,7 +602,7 @@ def test_a_failure_is_a_warning_without_spec_version(box: dict[str, str]) -> Non
     )
     assert sentence in failed.sentences[0]
     warnings = [(rule, "application") for rule in ("message-is-text", "events-known")]
-    assert play("startup failed-with-5!", scope=scope).found == ([], warnings)
+    assert play("startup failed-with-0!", scope=scope).found == ([], warnings)
 
 
 def test_a_refusal_takes_back_the_step_of_its_message() -> None:
@@ -653,7 +663,7 @@ def test_a_request_has_a_copy_of_the_state_made_now_or_at_startup(spec: str) -> 
     ("state", "sentence"),
     [
         (None, "without the state"),
-        ({"pool": 1}, "with a state whose 'name' is not that of the lifespan"),
+        ({"pool": 0}, "with a state whose 'name' is not that of the lifespan"),
         ({}, "with a state whose 'pool' is not that of the lifespan"),
         ("itself", "with the state itself, not with a copy"),
     ],
@@ -661,7 +671,7 @@ def test_a_request_has_a_copy_of_the_state_made_now_or_at_startup(spec: str) -> 
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "asgi 1.0"])
 def test_a_request_without_the_state_is_reported_once(state: Any, sentence: str, spec: str) -> None:
     requests = request(state), request(state)
-    talk = play("startup", writes(pool=1, name="x"), "started", *requests, spec=spec)
+    talk = play("startup", writes(pool=0, name=""), "started", *requests, spec=spec)
     assert talk.sentences == [f"The {CALLED} {sentence} while running [state-shallow-copy]"]
     assert talk.found[1] == []
 

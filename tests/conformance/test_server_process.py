@@ -59,6 +59,17 @@ def test_a_command_that_cannot_be_run_is_a_sentence(command: str, sentence: str)
     assert not server.folder.exists()
 
 
+def test_an_interruption_leaves_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: ServerProcess) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ServerProcess, "start", start)
+    server = ServerProcess([], [])
+    with pytest.raises(KeyboardInterrupt), server:
+        pass
+    assert not server.folder.exists()
+
+
 def test_the_beginning_of_the_output_is_kept_without_colours() -> None:
     with program(f"print('\\x1b[31mred\\x1b[0m' + 'x' * {process.MOST_OUTPUT} * 2)") as server:
         assert until(lambda: server.status is not None, LIMIT)

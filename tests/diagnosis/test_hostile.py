@@ -168,7 +168,7 @@ def test_a_failure_is_kept_once_and_there_are_not_very_many(
 def test_a_failure_may_have_no_text() -> None:
     class Mute(Exception):
         def __str__(self) -> str:
-            raise Mute
+            raise SystemExit
 
     with guard.keeping():
         raise Mute
@@ -176,50 +176,61 @@ def test_a_failure_may_have_no_text() -> None:
     assert (failure.type, failure.text) == ("Mute", "")
 
 
-def interrupts(*_: object) -> Any:
-    raise KeyboardInterrupt
+class Raises:
+    """Raises an exception at whoever looks at it."""
 
+    def __init__(self, error: type[BaseException]) -> None:
+        self.error = error
 
-class Interrupts:
-    """Is interrupted while somebody looks at it."""
+    def raises(self) -> Any:
+        raise self.error
 
-    __repr__ = __str__ = interrupts
-    closed = property(interrupts)
+    __repr__ = __str__ = raises
+    closed = property(raises)
 
     def __del__(self) -> None: ...
 
 
-Interrupts.__module__ = "pytest"  # of a library, which has to say whether it is open
+Raises.__module__ = "pytest"  # of a library, which has to say whether it is open
 
 
-def logs() -> None:
+def logs(value: object) -> None:
     apart = logging.getLogger("lifespec.tests.apart")
     apart.propagate = False  # pytest's own handler would look first
     try:
         with logging_errors():
-            apart.error("%s", Interrupts())
+            apart.error("%s", value)
     finally:
         apart.propagate = True
 
 
-def takes() -> None:
+def takes(value: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(leftovers, "handlers", lambda: {signal.SIGTERM: Interrupts()})
+        patch.setattr(leftovers, "handlers", lambda: {signal.SIGTERM: value})
         leftovers.taken({signal.SIGTERM: None})
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, ValueError])
 @pytest.mark.parametrize(
     "observes",
     [
-        lambda: guard.listed(interrupts),
+        lambda value: guard.listed(value.raises),
         takes,
-        lambda: stacks.text_of(Interrupts()),
-        lambda: opened.unclosed(opened.Made()),
+        stacks.text_of,
+        lambda _: opened.unclosed(opened.Made()),
         logs,
     ],
 )
-def test_an_interrupt_is_no_failure(observes: Callable[[], object]) -> None:
-    kept = [Interrupts()]
-    with pytest.raises(KeyboardInterrupt):
-        observes()
+def test_an_interrupt_is_no_failure(
+    observes: Callable[[object], object], error: type[BaseException]
+) -> None:
+    kept = [Raises(error)]
+    try:
+        observes(kept[0])
+    except KeyboardInterrupt:
+        was_interrupted = True
+    else:
+        was_interrupted = False
     kept.clear()
+    guard.take()
+    assert was_interrupted is (error is KeyboardInterrupt)

@@ -68,6 +68,16 @@ def test_a_refused_event_is_recorded_with_the_servers_sentence(event: object, sh
     assert entries_of(app)[1:] == [refused, Entry(0.0, "returned")]
 
 
+def test_an_exit_is_recorded_as_any_other_end() -> None:
+    async def app(_scope: object, _receive: Any, _send: Any) -> None:
+        raise SystemExit(3)
+
+    call = served(recorder := trace.record(app))
+    with pytest.raises(SystemExit):
+        call.send(None)  # type: ignore[attr-defined]
+    assert recorder.conversations[0].entries[1:] == [Entry(0.0, "raised", "SystemExit", "3")]
+
+
 def test_a_refusal_without_a_text_is_recorded_without() -> None:
     async def app(_scope: object, _receive: Any, send: Any) -> None:
         with pytest.raises(Mute):

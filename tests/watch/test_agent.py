@@ -504,6 +504,8 @@ def test_a_script_runs_the_command_of_the_package_that_it_imports(
         assert looks.is_of_command([outer, *inner], {"uvicorn"}) is is_of_command
         assert not looks.is_of_command([outer, *inner], {"hub"})
         assert not looks.is_of_command([outer], set())
+    server = [frame("__main__", "uvicorn"), frame("uvicorn.server")]
+    assert not looks.is_of_command(server, module.SERVERS)
 
 
 @pytest.mark.parametrize("was_seen", [True, False])

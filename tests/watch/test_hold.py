@@ -90,9 +90,12 @@ class Ended(BaseException):
 
 
 @pytest.mark.parametrize("answer", [b"1", b"", None])
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("fails", [None, ZeroDivisionError, SystemExit])
 def test_the_first_is_the_host_and_the_others_end(
-    answer: bytes | None, fails: bool, taken: Any, monkeypatch: pytest.MonkeyPatch
+    answer: bytes | None,
+    fails: type[BaseException] | None,
+    taken: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hosts: list[object] = []
     killed: list[int] = []
@@ -103,7 +106,7 @@ def test_the_first_is_the_host_and_the_others_end(
         os.close(number)
         hosts.append((app, target))
         if fails:
-            raise ZeroDivisionError
+            raise fails
 
     def exits(_: int) -> None:
         raise Ended
