@@ -63,8 +63,26 @@ async def life(app):
     await connect()
     yield
 """,
+    "_hub/__init__.py": "",
+    "_hub/inner.py": """
+from contextlib import asynccontextmanager
+from hub import lives
+
+@asynccontextmanager
+async def life(app):
+    await lives.connect()
+    yield
+""",
+    "hub-1.0.dist-info/RECORD": """
+_hub/__init__.py,,
+_hub/inner.py,,
+hub-1.0.dist-info/METADATA,,
+hub/__init__.py,,
+hub/main.py,,
+""",
     "hub/main.py": """
 import asyncio
+import _hub.inner
 import dialer
 from fastapi import FastAPI
 from litestar import Litestar
@@ -99,6 +117,9 @@ def idle():
 def fastapi():
     return FastAPI(lifespan=life)
 
+def of_two_packages():
+    return FastAPI(lifespan=_hub.inner.life)
+
 def serving():
     app = FastAPI()
     app.add_api_route("/", connect)
@@ -126,6 +147,7 @@ def of_a_library():
 
 held = of_a_library()
 """,
+    "dock-1.0.dist-info/RECORD": "dock/main.py,,\n",
     "dock/main.py": """
 import dialer
 
@@ -134,6 +156,17 @@ class Own:
         await dialer.dial()
 """,
 }
+MODULES = (
+    "_hub",
+    "_hub.inner",
+    "dialer",
+    "dock",
+    "dock.main",
+    "hub",
+    "hub.lives",
+    "hub.main",
+    "tower",
+)
 INSIDE = ["hub/lives.py connect"]
 LIBRARY = ["dialer.py Client.__aenter__", "dialer.py dial"]
 
@@ -148,9 +181,10 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(stacks, "own_paths", [])
     monkeypatch.setattr(whose, "nobodys", set())
+    whose.using_others.cache_clear()
     before = {*sys.modules}
     yield import_module("hub.main")
-    for name in ("hub", "hub.lives", "hub.main", "dialer", "dock", "dock.main", "tower"):
+    for name in MODULES:
         if name not in before:
             sys.modules.pop(name, None)
 
@@ -166,7 +200,7 @@ def where(app: Any, kind: str = "lifespan") -> list[str]:
             frames = waits.of(task).frames
             if frames and frames[-1].f_code.co_name in ("get", "wait"):
                 break
-        shown = stacks.lines_to_show(frames)
+        shown = whose.lines_to_show(frames)
         task.cancel()
         await asyncio.wait([task])
         return shown
@@ -181,6 +215,7 @@ def where(app: Any, kind: str = "lifespan") -> list[str]:
     ("name", "outer"),
     [
         ("fastapi", ["hub/lives.py life"]),
+        ("of_two_packages", ["_hub/inner.py life"]),
         ("starlette", ["hub/main.py Own.__call__", "hub/lives.py life"]),
         ("litestar", []),
         ("litestar_lifespan", ["hub/lives.py life"]),
@@ -194,7 +229,7 @@ def test_an_installed_application_tells_its_author(
 ) -> None:
     make: Callable[[], Any] = getattr(installed, name)
     assert where(make()) == [*outer, *INSIDE]
-    assert [Path(folder).name for folder in stacks.own_paths] == ["hub"]
+    assert {Path(folder).name for folder in stacks.own_paths} == {"hub", "_hub"}
 
 
 def test_a_request_tells_the_author_of_an_application_that_started_at_once(installed: Any) -> None:
@@ -203,9 +238,17 @@ def test_a_request_tells_the_author_of_an_application_that_started_at_once(insta
     assert where(installed.serving(), "http") == INSIDE
 
 
+def test_without_a_line_of_the_author_that_of_the_library_is_shown_that_uses_the_others(
+    installed: Any,
+) -> None:
+    stacks.own_paths[:] = ["service.py"]
+    assert where(installed.of_two_packages()) == ["_hub/inner.py life", *INSIDE]
+    assert stacks.own_paths == ["service.py"]
+
+
 def test_without_a_line_of_the_author_the_chain_of_the_library_is_shown(installed: Any) -> None:
     assert where(installed.held) == LIBRARY
-    assert [Path(folder).name for folder in stacks.own_paths] == ["hub"]  # whose variable it is
+    assert Path(stacks.own_paths[0]).name == "hub"  # whose variable it is
 
 
 def test_of_a_namespace_the_package_below_it_is_the_authors(installed: Any) -> None:

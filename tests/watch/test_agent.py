@@ -440,7 +440,9 @@ def test_an_import_is_that_of_the_authors_line() -> None:
     assert looks.importing([own]) == ""
 
 
-@pytest.mark.parametrize("there", ["nothing", "no server", "a socket", "a child", "a call"])
+@pytest.mark.parametrize(
+    "there", ["nothing", "no server", "a socket", "a child", "a call", "a command", "no author"]
+)
 def test_a_process_has_not_begun_to_serve(
     agent: Agent, there: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -457,10 +459,18 @@ def test_a_process_has_not_begun_to_serve(
             stack.enter_context(child)
         elif there == "a call":
             agent.had_other = True
+        elif there in ("a command", "no author"):
+            command = [sys._getframe()] * (there == "a command")
+            monkeypatch.setattr(stacks, "is_own", lambda _: False)
+            monkeypatch.setattr(looks, "of_command", lambda *_: command)
         looking = threading.Thread(target=agent.look, args=(time.monotonic(),))
         looking.start()
         looking.join()
-    assert [look.unserved for look in lines(agent, seen.Look)] == [True] * (there == "nothing")
+    looked = {"nothing": [True], "a command": [True], "no author": [False]}
+    found = lines(agent, seen.Look)
+    assert [look.unserved for look in found] == looked.get(there, [])
+    if there == "a command":
+        assert found[0].main[-1].file == __file__
 
 
 def in_a_loop_of_its_own(main: Any) -> None:
@@ -494,18 +504,18 @@ def test_a_script_runs_the_command_of_the_package_that_it_imports(
         return SimpleNamespace(f_code=code, f_globals={"__name__": module, "__package__": package})
 
     monkeypatch.setitem(sys.modules, "hub.cli", ModuleType("hub.cli"))
-    inner = [frame("click.core"), frame("hub.app"), frame("asyncio.base_events", file=os.__file__)]
+    app, driver = frame("hub.app"), frame("driver")  # it waits in what the command has called
+    inner = [frame("click.core"), app, driver, frame("asyncio.base_events", file=os.__file__)]
     for outer, is_of_command in (
         (frame("__main__", names="sys hub.cli cli"), True),
         (frame("__main__", "hub"), True),
         (frame("__main__", names="sys click"), False),
         (frame("runpy"), False),
     ):
-        assert looks.is_of_command([outer, *inner], {"uvicorn"}) is is_of_command
-        assert not looks.is_of_command([outer, *inner], {"hub"})
-        assert not looks.is_of_command([outer], set())
+        assert looks.of_command([outer, *inner], {"uvicorn"}) == [app] * is_of_command
+        assert looks.of_command([outer, *inner], {"hub"}) == []
     server = [frame("__main__", "uvicorn"), frame("uvicorn.server")]
-    assert not looks.is_of_command(server, module.SERVERS)
+    assert looks.of_command(server, module.SERVERS) == []
 
 
 @pytest.mark.parametrize("was_seen", [True, False])

@@ -24,9 +24,8 @@ from lifespec.diagnosis.stacks import (
     raised,
     text_of,
     trace_of,
-    treat_as_own,
 )
-from lifespec.diagnosis.whose import learn
+from lifespec.diagnosis.whose import learn, treat_as_own
 
 _STACKS = re.compile(r"\(most recent call first\):\n")  # of faulthandler
 _FRAME = re.compile(r'File "(.*)", line (\d+) in (.*)')

@@ -47,7 +47,7 @@ CANCELLATIONS = (CANCELLED, "trio.Cancelled")
 
 # of this package, or of the folder in which it travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-# the folder or the file of what is served or checked: its author's code, even if it is installed
+# the folders and files of what is served or checked: its author's code, even if it is installed
 own_paths: list[str] = []
 
 Line = namedtuple("Line", ("file", "line", "function"))  # of code, that a call has come to
@@ -67,11 +67,6 @@ def line(frame: Any, number: int = 0) -> Line:
 def short_name(name: str) -> str:
     """Return the qualified name of a function without those of the functions around it."""
     return name.rpartition("<locals>.")[2]
-
-
-def treat_as_own(file: str, *, is_package: bool) -> None:
-    """Treat the code of a module, or of a package with this file, as its author's."""
-    own_paths[:] = [os.path.join(os.path.dirname(file), "") if is_package else file]
 
 
 def is_ours(file: str) -> bool:
@@ -117,29 +112,36 @@ def _in_installed(file: str) -> bool:
 
 def _is_beside_its_record(file: str) -> bool:
     """Tell whether a file was installed into some other folder, as by `pip install --target`."""
+    folder, path = in_sys_path(file)
+    return bool(record_of(folder, path.partition("/")[0]))
+
+
+def in_sys_path(file: str) -> tuple[str, str]:
+    """Return the entry of `sys.path` that has a file, and its path from there, with slashes."""
     folders = sorted(filter(None, sys.path), key=len, reverse=True)
     for folder in folders:  # the longest first: one of them may be inside of another
         if file.startswith(folder + os.sep):
-            return _is_recorded(folder, file[len(folder) + 1 :].partition(os.sep)[0])
-    return False
+            return folder, file[len(folder) + 1 :].replace(os.sep, "/")
+    return "", ""
 
 
 @cache
-def _is_recorded(folder: str, name: str) -> bool:
-    """Tell whether an installer's record of a folder has a file or a package with this name."""
+def record_of(folder: str, name: str) -> str:
+    """Return the installer's record in a folder that has a file or a package, or ""."""
     with contextlib.suppress(OSError):  # a zip, or no folder at all
         for entry in os.listdir(folder):
             record = os.path.join(folder, entry, "RECORD")
-            if entry.endswith(".dist-info") and _has_entry(record, name):
-                return True
-    return False
+            if entry.endswith(".dist-info") and os.path.exists(record):
+                text = "\n" + text_in(record)
+                if f"\n{name}/" in text or f"\n{name}," in text:
+                    return record
+    return ""
 
 
-def _has_entry(record: str, name: str) -> bool:
-    if not os.path.exists(record):
-        return False
-    with open(record, encoding="utf-8") as file:
-        return any(line.startswith((f"{name}/", f"{name},")) for line in file)
+def text_in(file: str) -> str:
+    """Return what stands in a file."""
+    with open(file, encoding="utf-8") as opened:
+        return opened.read()
 
 
 def outward(frame: Any) -> Iterator[Any]:
@@ -247,27 +249,6 @@ def _is_scope(value: Any) -> bool:
     if not issubclass(type(value), dict):  # `isinstance` would ask the value
         return False
     return type(value.get("type")) is str
-
-
-def lines_to_show(frames: list[Any]) -> list[Line]:
-    """Return the lines that say where a call is, the outermost first: the author's if it has any.
-
-    Else those of libraries below the innermost application: its lifespan function, and what that
-    awaits.  Lines of Python and of what merely carries say nothing.
-    """
-    own = own_lines(frames)
-    if own:
-        return own
-    begin = 0
-    for number, frame in enumerate(frames):
-        if application(frame):
-            begin = number + 1
-    lines = []
-    for frame in frames[begin:]:
-        file = frame.f_code.co_filename
-        if not says_nothing(file):
-            lines.append(line(frame))
-    return lines
 
 
 def arguments(frames: list[Any]) -> Any:

@@ -200,7 +200,7 @@ class Looks:
     def look(self, call: Any, thread: list[Any]) -> None:
         """Look at a call whose event loop runs in the thread with these frames."""
         wait = of(call)
-        self.lines = stacks.lines_to_show(wait.frames)
+        self.lines = whose.lines_to_show(wait.frames)
         self.awaits = wait.awaits
         # once is no proof: what is due is so for a moment before each turn of a loop that is well
         if wait.is_due and stacks.is_idle(thread):

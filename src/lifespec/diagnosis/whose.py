@@ -2,25 +2,28 @@
 
 In a container, and for a command that people install, nothing stands outside of an installation.
 The application tells its author all the same: a module of theirs has it as a variable, or their
-package is the one below the server that none of the others in its lifespan imports.
+package is the one below the server that none of the others in its lifespan imports.  Packages
+that were installed as one are one author's.
 
 Nothing here waits, or changes what it looks at.  Self-contained, for Python 3.9 and newer.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import types
+from functools import cache
 
 from . import stacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 _MODULE = types.ModuleType
-nobodys: set[tuple[str, ...]] = set()  # chains of packages that led to nobody
+nobodys: set[tuple[str, ...]] = set()  # calls and their packages that led to nobody
 
 
 def learn(frames: list[Any]) -> None:
@@ -36,26 +39,72 @@ def learn(frames: list[Any]) -> None:
         return
     begin = frames.index(calls[0])
     below = frames[begin:]
-    for frame in below:
-        if stacks.is_own(frame.f_code.co_filename):
-            return
+    if stacks.own_lines(below):
+        return
     above = set(_packages(frames[:begin]))
     names = _packages(below)
     if names and names[-1] in above:  # it asks its server for an event: nothing of it runs
         return
-    packages = tuple(dict.fromkeys(names))
-    if packages in nobodys:  # the search looks at all modules, and there is a look each moment
+    kind = stacks.arguments(calls)["scope"]["type"]
+    chain = (kind, *dict.fromkeys(names))
+    if chain in nobodys:  # the search looks at all modules, and there is a look each moment
         return
-    candidates = [package for package in packages if package not in above]
-    if len(candidates) == 1 and not _is_lifespan(calls[0]):  # a request that its author has not got
-        return
-    name = _holder(calls, above)
-    if not name:
-        name = _outermost(candidates)
+    name = _author(calls, names, above, kind)
     if name:
         _treat_as_own(name)
     else:
-        nobodys.add(packages)
+        nobodys.add(chain)
+
+
+def _author(calls: list[Any], names: list[str], above: set[str], kind: str) -> str:
+    """Return the package that an application is of, or ""."""
+    authors = []
+    for author in _authors(names):
+        if above.isdisjoint(author):
+            authors.append(author)
+    if len(authors) == 1 and kind != "lifespan":  # a request that its author has not got
+        return ""
+    name = _holder(calls, above)
+    if name:
+        return name
+    outermost = _outermost(authors)
+    return outermost[0] if outermost else ""
+
+
+def lines_to_show(frames: list[Any]) -> list[stacks.Line]:
+    """Return the lines that say where a call is, the outermost first: the author's if it has any.
+
+    Else those of libraries below the innermost application: its lifespan function, and what that
+    awaits.  Of these the library counts that uses the others.  Lines of Python and of what merely
+    carries say nothing.
+    """
+    own = stacks.own_lines(frames)
+    if own:
+        return own
+    begin = 0
+    above: list[str] = []  # of the server
+    for number, frame in enumerate(frames):
+        if stacks.application(frame):
+            if not begin:
+                above = _packages(frames[:number])
+            begin = number + 1
+    below = _packages(frames[begin:])
+    using: list[str] = []
+    if begin and below and below[-1] not in above:  # else it waits for its server
+        using = using_others(tuple(dict.fromkeys(below)))
+    lines = []
+    for frame in frames[begin:]:
+        if stacks.says_nothing(frame.f_code.co_filename):
+            continue
+        if not using or _package_of_frame(frame) in using:
+            lines.append(stacks.line(frame))
+    return lines
+
+
+@cache
+def using_others(packages: tuple[str, ...]) -> list[str]:
+    """Return the packages of the author who uses the others, none if they use one another."""
+    return _outermost(_authors(packages))
 
 
 def _calls_of_applications(frames: list[Any]) -> list[Any]:
@@ -70,10 +119,6 @@ def _calls_of_applications(frames: list[Any]) -> list[Any]:
         if stacks.application(frame):
             calls.append(frame)
     return calls
-
-
-def _is_lifespan(call: Any) -> bool:
-    return bool(stacks.arguments([call])["scope"]["type"] == "lifespan")
 
 
 def _packages(frames: list[Any]) -> list[str]:
@@ -122,22 +167,41 @@ def _holder(calls: list[Any], above: set[str]) -> str:
     return ""
 
 
-def _outermost(packages: list[str]) -> str:
-    """Return the first package that none of the others imports: those of frameworks are used."""
+def _authors(packages: Iterable[str]) -> list[list[str]]:
+    """Return packages by their authors: those that were installed as one are together.
+
+    The first of each is one of those that were given; others follow it that are loaded.
+    """
+    authors: list[list[str]] = []
     for name in packages:
-        others = [package for package in packages if package != name]
-        if not any(_imports(package, name) for package in others):
-            return name
-    return ""
+        if any(name in author for author in authors):
+            continue
+        author = [name]
+        paths = tuple(_paths_of(name))
+        for package, module in _modules():
+            file = vars(module).get("__file__")
+            if type(file) is str and file.startswith(paths):
+                author.append(package)
+        authors.append(author)
+    return authors
 
 
-def _imports(package: str, name: str) -> bool:
-    """Tell whether a module of a package has something of another package among its variables."""
-    for package_of_module, module in _modules():
-        if package_of_module != package:
+def _outermost(authors: list[list[str]]) -> list[str]:
+    """Return the first author whom none of the others imports: frameworks are used."""
+    for author in authors:
+        others = [other for other in authors if other is not author]
+        if not any(_imports(other, author) for other in others):
+            return author
+    return []
+
+
+def _imports(packages: list[str], others: list[str]) -> bool:
+    """Tell whether a module of some packages has something of others among its variables."""
+    for package, module in _modules():
+        if package not in packages:
             continue
         for value in list(vars(module).values()):
-            if _comes_from(value, name):
+            if _origin(value) in others:
                 return True
     return False
 
@@ -153,18 +217,56 @@ def _modules() -> Iterator[tuple[str, Any]]:
             yield _package(name), module
 
 
-def _comes_from(value: Any, package: str) -> bool:
+def _origin(value: Any) -> str:
+    """Return the package that a module, class or function is of, "" for another object."""
     if type(value) is _MODULE:
-        origin = value.__name__
-    elif issubclass(type(value), (type, types.FunctionType)):
-        origin = value.__module__
-    else:  # another object might run code if it is asked
-        return False
-    return _package(str(origin)) == package
+        return _package(value.__name__)
+    if issubclass(type(value), (type, types.FunctionType)):
+        return _package(str(value.__module__))
+    return ""  # it might run code if it is asked
 
 
 def _treat_as_own(name: str) -> None:
+    paths = _paths_of(name)
+    if paths:
+        stacks.own_paths[:] = paths
+
+
+def _paths_of(name: str) -> list[str]:
+    """Return the folders and files of a package and of those that were installed with it."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
-    if file:
-        stacks.treat_as_own(file, is_package=hasattr(module, "__path__"))
+    if not file:
+        return []
+    return paths_with(file, is_package=hasattr(module, "__path__"))
+
+
+def treat_as_own(file: str, *, is_package: bool) -> None:
+    """Treat a module, or the package with this file, and what was installed with it as own."""
+    stacks.own_paths[:] = paths_with(file, is_package=is_package)
+
+
+@cache
+def paths_with(file: str, *, is_package: bool) -> list[str]:
+    """Return the file of a module, or the folder of a package, and what was installed with it."""
+    own = os.path.join(os.path.dirname(file), "") if is_package else file
+    paths = {own: None}
+    folder, path = stacks.in_sys_path(file)
+    record = stacks.record_of(folder, path)
+    if record:
+        lines = stacks.text_in(record).splitlines()
+        files = [line.partition(",")[0] for line in lines]
+        packages = {path.rpartition("/")[0] for path in files if path.endswith("/__init__.py")}
+        for path in files:
+            if path.endswith(".py"):
+                paths[os.path.join(folder, *_outer(path, packages))] = None
+    return list(paths)
+
+
+def _outer(path: str, packages: set[str]) -> list[str]:
+    """Return the parts of the path of the outermost package that a file is in, or else its own."""
+    parts = path.split("/")
+    for count in range(1, len(parts)):
+        if "/".join(parts[:count]) in packages:
+            return [*parts[:count], ""]
+    return parts

@@ -161,7 +161,7 @@ class Agent:
         module = sys.modules.get(self.own)
         file = getattr(module, "__file__", None)
         if file:
-            stacks.treat_as_own(file, is_package=hasattr(module, "__path__"))
+            whose.treat_as_own(file, is_package=hasattr(module, "__path__"))
 
     def find_copies(self) -> None:
         """Find copies of lifespec's class in the modules that are imported since the last look."""
@@ -196,6 +196,9 @@ class Agent:
         if not self.has_called:
             main = looks.with_awaited(main)
         where = looks.lines_of(main)
+        unserved = self.unserved_lines(main, where)
+        if unserved:
+            where = unserved
         if where != self.main[0]:
             self.main = where, now
         importing = ""
@@ -217,7 +220,7 @@ class Agent:
             still=int(now - self.main[1]),
             threads=threads,
             children=children,
-            unserved=self.is_unserved(main, where),
+            unserved=bool(unserved),
         )
 
     def blocked(self, frames: dict[int, Any], loops: dict[Any, Any], now: float) -> list[Any]:
@@ -234,11 +237,17 @@ class Agent:
             blocked.append(seen.Blocked(int(seconds), looks.lines_of(running), kind))
         return blocked
 
-    def is_unserved(self, main: list[Any], where: list[Any]) -> bool:
-        """Tell whether the main thread is at the author's, and no server has begun to serve."""
-        if not seen.is_own(where) and not looks.is_of_command(main, SERVERS):
-            return False
-        return self.is_to_serve()
+    def unserved_lines(self, main: list[Any], where: list[Any]) -> list[Any]:
+        """Return the author's lines of the main thread, if no server has begun to serve, else [].
+
+        Of a command that was installed they are those of its package.
+        """
+        if not self.is_to_serve():
+            return []
+        if seen.is_own(where):
+            return where
+        of_command = looks.of_command(main, SERVERS)
+        return looks.with_whose([stacks.line(frame) for frame in of_command])
 
     def is_to_serve(self) -> bool:
         """Tell whether a server is imported that has not begun: neither here, nor in a child."""

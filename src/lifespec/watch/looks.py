@@ -12,7 +12,7 @@ import sys
 import weakref
 from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
 
-from ..diagnosis import stacks, waits
+from ..diagnosis import stacks, waits, whose
 from . import seen
 
 TYPE_CHECKING = False
@@ -34,7 +34,7 @@ def where_it_waits(of_call: waits.Looks, call: Any, thread: int, *, asks: bool) 
 
 def lines_of(frames: list[Any]) -> list[Any]:
     """Return the author's lines among frames, or else those of libraries, with whose they are."""
-    shown = stacks.lines_to_show(frames)
+    shown = whose.lines_to_show(frames)
     if not shown:
         shown = [stacks.line(frame) for frame in frames[-1:]]
     return with_whose(shown)
@@ -184,13 +184,13 @@ def with_awaited(frames: list[Any]) -> list[Any]:
     return frames
 
 
-def is_of_command(frames: list[Any], servers: set[str]) -> bool:
-    """Tell whether a thread is at a line of the package whose command this process runs.
+def of_command(frames: list[Any], servers: set[str]) -> list[Any]:
+    """Return the frames of a thread that are of the package whose command this process runs.
 
     `servers` are packages that are none.  A script that an installer has made imports its package.
     """
     packages: set[str] = set()
-    innermost = ""
+    of_packages = []
     for frame in frames:
         names = frame.f_globals
         if names.get("__name__") == "__main__":
@@ -198,8 +198,10 @@ def is_of_command(frames: list[Any], servers: set[str]) -> bool:
             for name in (names.get("__package__") or "", *imported):
                 packages.add(name.partition(".")[0])
         elif not stacks.says_nothing(frame.f_code.co_filename):
-            innermost = str(names.get("__name__", "")).partition(".")[0]
-    return innermost in packages - servers - {""}
+            package = str(names.get("__name__", "")).partition(".")[0]
+            if package in packages - servers - {""}:
+                of_packages.append(frame)
+    return of_packages
 
 
 def listens() -> bool:

@@ -33,7 +33,8 @@ from lifespec.diagnosis.exits import noting_exits
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.generators import Begun
 from lifespec.diagnosis.guard import keeping, listed
-from lifespec.diagnosis.stacks import is_cancellation, lines_to_show
+from lifespec.diagnosis.stacks import is_cancellation
+from lifespec.diagnosis.whose import lines_to_show
 from lifespec.words import cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
