@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -325,7 +326,8 @@ def test_other_modules_are_found_by_others(agent: Agent, monkeypatch: pytest.Mon
     assert finder.find_spec("uvicorn.server") is None
 
 
-def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
+@pytest.mark.parametrize("event", ["looks", "answer", "answer, awaited"])
+def test_a_task_that_nobody_awaits_has_died(agent: Agent, event: str) -> None:
     async def dies() -> None:
         await asyncio.sleep(0.02)
         raise ConnectionError("link detached")
@@ -337,14 +339,20 @@ def test_a_task_that_nobody_awaits_has_died(agent: Agent) -> None:
         loops: Any = {asyncio.get_running_loop(): sys._getframe()}
         agent.look_at_tasks(loops, {}, 0.0)
         await asyncio.wait(kept)
+        agent.keep_failed()
+        if event == "answer, awaited":
+            kept[0].exception()
         for _ in "12":
-            agent.look_at_tasks(loops, {}, 2.0)
+            if event == "looks":
+                agent.look_at_tasks(loops, {}, 2.0)
+            else:
+                agent.note_failed()
         kept[0].exception()
 
     asyncio.run(main())
     # the process is that of all tests: a task of another test may have failed, too
     died = [line for line in lines(agent, seen.Died) if line.task == "dies"]
-    assert [line.error.type for line in died] == ["ConnectionError"]
+    assert [line.error.type for line in died] == ["ConnectionError"] * ("awaited" not in event)
 
 
 def test_an_exception_group_is_its_first_exception(agent: Agent) -> None:
@@ -592,7 +600,8 @@ def test_tasks_are_found_beside_one_that_has_no_loop(monkeypatch: pytest.MonkeyP
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         with monkeypatch.context() as patch:
             patch.setattr(asyncio.tasks, "all_tasks", fails)
-            patch.setattr(asyncio.tasks, "_scheduled_tasks", {task}, raising=False)
+            known = weakref.WeakSet([task])
+            patch.setattr(asyncio.tasks, "_scheduled_tasks", known, raising=False)
             assert alive.tasks(loop, None) == [task]
 
     asyncio.run(main())

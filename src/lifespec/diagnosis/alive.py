@@ -225,5 +225,8 @@ def failed_tasks() -> list[Any]:
 def _known_tasks() -> list[Any]:
     """Return all tasks of asyncio that something refers to, also those that are done."""
     module = sys.modules.get("asyncio.tasks")
-    before = getattr(module, "_all_tasks", ())  # Python 3.12 has another
-    return list(getattr(module, "_scheduled_tasks", before))
+    before = getattr(module, "_all_tasks", None)  # Python 3.12 has another
+    known = getattr(module, "_scheduled_tasks", before)
+    references = list(getattr(known, "data", ()))  # a copy at once: other threads begin tasks
+    tasks = [reference() for reference in references]
+    return [task for task in tasks if task is not None]

@@ -65,6 +65,7 @@ class Agent:
         self.modules: set[str] = set()  # that were searched for them
         self.tasks_since: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
         self.died: set[int] = set()
+        self.failed: list[Any] = []  # references to those that had when shutdown was sent
         self.busy = looks.Busy()
         self.looks_by_scope: dict[int, waits.Looks] = {}  # at them
         self.had_other = False
@@ -118,10 +119,10 @@ class Agent:
                 return True
         return False
 
-    def note(self, name: str, *values: Any) -> None:
+    def note(self, name: str, *values: Any, at: float = 0.0) -> None:
         """Write a line of what has happened; a full disk is no reason to stop a server."""
         with contextlib.suppress(Exception):
-            self.write(seen.LINE_KINDS[name](time.time(), *values))
+            self.write(seen.LINE_KINDS[name](at or time.time(), *values))
 
     def write(self, line: Any) -> None:
         """Write a line."""
@@ -310,10 +311,8 @@ class Agent:
         for task in alive.failed_tasks():  # no loop has these any more
             self.tasks_since.setdefault(task, now)
         for task, since in list(self.tasks_since.items()):  # tasks end meanwhile
-            # true until somebody asks for its exception, as asyncio itself tells it
-            has_failed = getattr(task, "_log_traceback", False)
-            if has_failed and now - since >= REST:
-                self.note_died(task)
+            if looks.has_failed(task) and now - since >= REST:
+                self.note_died(task, time.time())
         if self.is_lively():
             self.look_at_calls(threads, frames, now)
 
@@ -386,12 +385,23 @@ class Agent:
             hooks.follow(self.copies[kind], this, thread)
         return True
 
-    def note_died(self, task: Any) -> None:
-        """Note a task whose exception nobody has asked for."""
+    def keep_failed(self) -> None:
+        """Keep which tasks have failed: the server sends shutdown, and may end before a look."""
+        self.failed, self.shutdown_at = looks.failed(self.tasks_since), time.time()
+
+    def note_failed(self) -> None:
+        """Note those of them whose exception nobody has asked for: the application has answered."""
+        for reference in self.failed:
+            if looks.has_failed(reference()):
+                self.note_died(reference(), self.shutdown_at)
+        self.failed = []
+
+    def note_died(self, task: Any, at: float) -> None:
+        """Note a task whose exception nobody has asked for until a time."""
         if id(task) not in self.died:
             self.died.add(id(task))
             name, error = stacks.name_of(task.get_coro()), task._exception  # noqa: SLF001
-            self.note("Died", name, self.error(error))
+            self.note("Died", name, self.error(error), at=at)
 
     def error(self, error: Any) -> Any:
         """Return an exception as data: of a group the first, with a line of the author."""

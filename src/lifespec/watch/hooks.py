@@ -107,11 +107,13 @@ class Notes:
         if this in self.calls:  # and was not called before it was watched
             self.calls[this].is_answered = True
         text, error = str(message.get("message", "")), self.agent.error(sys.exc_info()[1])
+        self.agent.note_failed()
         self.agent.note("Sent", str(message["type"]), text, error)
 
     def raised(self, this: Any, error: Any) -> None:
         """Note what it has raised."""
         self.calls[this].is_answered = True
+        self.agent.note_failed()
         self.agent.note("Raised", self.agent.error(error))
 
     def transition(self, this: Any, is_made: Any, trigger: str, *rest: Any) -> None:
@@ -128,6 +130,7 @@ class Notes:
             self.calls[this].is_answered = True
             if trigger.startswith("lifespan."):
                 error = self.agent.error(sys.exc_info()[1])
+                self.agent.note_failed()
                 self.agent.note("Sent", trigger, str(this._message), error)  # noqa: SLF001
             elif trigger == "raised":
                 self.raised(this, rest[1])
@@ -156,6 +159,7 @@ class Notes:
         """Note that the server sends lifespan.shutdown."""
         self.agent.is_stopping = True
         self.agent.note("Shutdown", self.server)
+        self.agent.keep_failed()
 
     def stop(self, *_: Any) -> None:
         """Note that the server begins to stop."""

@@ -12,7 +12,7 @@ import sys
 import weakref
 from _signal import getsignal  # type: ignore[import-not-found]  # its module in Python loads `enum`
 
-from ..diagnosis import stacks, waits, whose
+from ..diagnosis import alive, stacks, waits, whose
 from . import seen
 
 TYPE_CHECKING = False
@@ -62,6 +62,17 @@ def thread_of(top: Any, frames: dict[int, Any]) -> int:
         if frame is top:
             return thread
     return 0
+
+
+def has_failed(task: Any) -> bool:
+    """Tell whether a task has failed, and nobody has asked for its exception, as asyncio tells."""
+    return bool(getattr(task, "_log_traceback", False))
+
+
+def failed(known: Any) -> list[Any]:
+    """Return references to the tasks that have failed: among those known by references, and all."""
+    references = [weakref.ref(task) for task in alive.failed_tasks()]
+    return [found for found in (*references, *known.keyrefs()) if has_failed(found())]
 
 
 class Busy:

@@ -226,7 +226,7 @@ def causes(
 def _begins_late(look: Look) -> Iterator[Cause]:
     """Yield where a process is that has neither called an application nor begun to serve."""
     place = at(look.main)
-    if look.importing and is_own(look.main):
+    if look.importing and (look.unserved or is_own(look.main)):
         importing = fact("importing", module=look.importing, seconds=look.still)
         yield Cause("importing", place, importing.at(place))
     elif look.unserved:
