@@ -123,9 +123,7 @@ class Words:
         if isinstance(part, tuple):
             return self.listed(map(self.part, part))
         text = f"{part:g}" if isinstance(part, float) else str(part)
-        lines = []
-        for line in text.split("\n"):
-            lines.append("".join(map(printable, line)))
+        lines = ["".join(map(printable, line)) for line in text.split("\n")]
         return "\n".join(lines)
 
     def listed(self, items: Iterable[str]) -> str:

@@ -406,10 +406,7 @@ class _Page(Blocks):
 def _headline(report: Report, title: str) -> Fact:
     """Return what the first line says: the worst that was seen."""
     kinds = {row.fact.kind for row in report.rows}
-    whys = set()
-    for row in report.rows:
-        if "why" in row.fact.parts:
-            whys.add(row.fact.parts["why"].kind)
+    whys = {row.fact.parts["why"].kind for row in report.rows if "why" in row.fact.parts}
     # of the lines that fit, the first one is said: a fault of the start comes before one of the
     # stop, which an author sees only once the start is mended, and a rule comes after both
     lines = {

@@ -29,11 +29,7 @@ def tasks(call: Any, frames: list[Any], future: Any = None) -> list[Any]:
         if frame is frames[-1]:
             awaited += _awaited_by(frame)
         awaited += _in_groups_of(frame)
-    running = []
-    for task in dict.fromkeys(awaited):
-        if _is_running(task):
-            running.append(task)
-    return running
+    return [task for task in dict.fromkeys(awaited) if _is_running(task)]
 
 
 def _awaited_by(frame: Any) -> list[Any]:
