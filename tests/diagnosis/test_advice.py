@@ -45,6 +45,7 @@ def in_sqlalchemy(cause: Exception) -> Exception:
         (of("shop", "Unavailable", errno.ETIMEDOUT, "slow", base=OSError), SERVICE),
         (caused(RuntimeError("no cache"), redis.ConnectionError("no link")), SERVICE),
         (of("kafka.errors", "NoBrokersAvailable"), SERVICE),
+        (RuntimeError("Cannot run the event loop while another loop is running"), "advise-await"),
         (OSError(errno.EADDRINUSE, "error while attempting to bind"), PORT),
     ],
 )

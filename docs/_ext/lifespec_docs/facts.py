@@ -30,6 +30,8 @@ from lifespec_docs.views.records import read as record
 from lifespec_docs.words import ROOT
 
 RECORDS = "servers", "drivers", "amgi", "pagi"  # the first that names a package counts
+DRAWS = "reports", "second reports", "third reports"
+ANSWERS = "named", "in part", "missed", "false"  # what was told of the cause of a report
 NO_COUNTS = "by", "run", "no program"  # of a report: its problems, the day of its last check, why
 NOT_SERVED = {"not-served": "ended", "not-served-waits": "stopped"}  # by the kind of the fact
 CONSTANTS = {
@@ -111,7 +113,8 @@ def _seen(comma: str) -> Iterator[tuple[str, str]]:
 def _reports() -> Iterator[tuple[str, str]]:
     kept = record("reports")
     yield "reports rebuilt", str(len(kept["rebuilt"]))
-    for prefix, draw in (("reports", kept), ("second reports", kept["second"])):
+    draws = zip(DRAWS, (kept, *kept["draws"]), strict=True)
+    for prefix, draw in draws:
         yield f"{prefix} date", draw["date"]
         for name, count in _of_draw(draw).items():
             yield f"{prefix} {name}", str(count)
@@ -122,7 +125,8 @@ def _of_draw(draw: dict[str, Any]) -> Counter[str]:
     drawn = draw["reports"].values()
     asked = [report for report in drawn if "before" in report]
     counts = Counter({"drawn": len(drawn), "aside": len(draw["aside"]), "asked": len(asked)})
-    counts.update({"before false": 0, "after false": 0, "after missed": 0})
+    for answer in ANSWERS:
+        counts.update({f"before {answer}": 0, f"after {answer}": 0})
     for report in drawn:
         counts.update(f"{key} {value}" for key, value in report.items() if key not in NO_COUNTS)
     elsewhere = [report for report in drawn if "before" not in report]

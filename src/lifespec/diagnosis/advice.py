@@ -95,6 +95,7 @@ ROWS = (
     Advice((), "advise-no-loop", [RUNTIME], ["no running event loop"]),
     Advice((), "advise-await", [RUNTIME], ["cannot be called from a running event loop"]),
     Advice((), "advise-await", [RUNTIME], ["event loop is already running"]),
+    Advice((), "advise-await", [RUNTIME], ["while another loop is running"]),
     Advice((), "advise-middleware-late", [RUNTIME], ["Cannot add middleware after"]),
     Advice((), "advise-yield-once", [RUNTIME], ["didn't yield", "didn't stop"]),
     Advice((), "advise-variable", [KEY], file="<frozen os>"),

@@ -17,7 +17,8 @@ def worth() -> dict[str, Any]:
     """Return a row for each problem, those with the most reports first."""
     record = read("reports")
     rebuilt: Counter[str] = Counter()
-    for reports in (record["reports"], record["rebuilt"], record["second"]["reports"]):
+    later = [draw["reports"] for draw in record["draws"]]
+    for reports in (record["reports"], record["rebuilt"], *later):
         for report in reports.values():
             if "run" in report:
                 rebuilt.update(report["by"])
