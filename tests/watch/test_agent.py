@@ -357,6 +357,7 @@ def test_a_task_that_nobody_awaits_has_died(agent: Agent, event: str) -> None:
 
 def test_an_exception_group_is_its_first_exception(agent: Agent) -> None:
     assert agent.error(None) is None
+    assert agent.error(KeyError("pool")).lines == []  # it was not raised
     found = agent.error(ExceptionGroup("two", [raised(KeyError("pool")), raised(OSError())]))
     (line,) = found.lines
     assert (found.type, found.text, line.function) == ("KeyError", "'pool'", "raised")

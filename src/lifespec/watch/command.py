@@ -197,10 +197,8 @@ class WatchedCommand:
         if process.state not in STARTS or not process.signals:
             return
         last = process.signals[-1]
-        if self.lasted(last.time) < SIGNAL_GRACE:
-            return
         key = key_that_ends(process, "startup", ())
-        if key:
+        if key and self.lasted(last.time) >= SIGNAL_GRACE:
             name = Signal(last.signal, last.time).key_or_name
             keeps = fact("way-out-startup", server=server_of(process), signal=name)
             way = fact("way-worker", command=kill_command(key, [process.pid]))
