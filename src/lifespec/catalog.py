@@ -66,11 +66,9 @@ def language(environment: Mapping[str, str]) -> str:
 
     The first of LC_ALL, LC_MESSAGES and LANG that is set counts.
     """
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        locale = environment.get(name)
-        if locale:
-            return "zh" if locale.lower().startswith("zh") else "en"
-    return "en"
+    values = map(environment.get, ("LC_ALL", "LC_MESSAGES", "LANG"))
+    locale = next(filter(None, values), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
 
 
 # ---- lines of a terminal ------------------------------------------------------------------------

@@ -265,6 +265,4 @@ def _is_command(parsed: argparse.Namespace) -> bool:
     """Tell whether the options that are not known are those of a command without its `--`."""
     if getattr(parsed, "subject", "") == "app":
         return len(parsed.of) > 1
-    if parsed.run != "watch":
-        return False
-    return bool(parsed.of) and not parsed.dashes
+    return parsed.run == "watch" and bool(parsed.of) and not parsed.dashes

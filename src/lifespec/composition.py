@@ -94,11 +94,10 @@ async def _lifespan(app: Application, scope: Any, failures: list[str]) -> AsyncI
     lifespan = lifespan_class()(part, scope=scope)
     try:
         async with lifespan:
-            if received and lifespan.supported is False:
-                error = lifespan.error
-                if error is not None:  # else it has returned
-                    sentence = "The application raised during startup instead of answering it"
-                    raise StartupFailed(f"{sentence}: {error!r}", failure_message(error)) from error
+            error = lifespan.error
+            if received and error is not None and lifespan.supported is False:
+                sentence = "The application raised during startup instead of answering it"
+                raise StartupFailed(f"{sentence}: {error!r}", failure_message(error)) from error
             yield lifespan.state
             served = lifespan.outcome is None  # it did not crash before shutdown
     except ShutdownFailed as failure:

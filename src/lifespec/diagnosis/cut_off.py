@@ -216,9 +216,8 @@ def _is_by_scope(error: BaseException) -> bool:
 
 def _is_by_limit(error: BaseException, cancels: list[Cancel]) -> bool:
     """Tell whether the time of a scope was over: only trio's exception says so itself."""
-    if getattr(error, "source", "") == "deadline":
-        return True
-    return any(cancel.is_limit for cancel in cancels)
+    is_trios = getattr(error, "source", "") == "deadline"
+    return is_trios or any(cancel.is_limit for cancel in cancels)
 
 
 def _catcher(steps: list[PassedFrame]) -> PassedFrame:
@@ -330,9 +329,8 @@ def _first_of(kind: str, step: PassedFrame, skipped: list[ast.stmt]) -> Iterator
 
 def _is_clean_up(statement: ast.stmt, step: PassedFrame) -> bool:
     """Tell whether a statement awaits or calls something, and is no answer to the server."""
-    if _sends(statement, step):
-        return False
-    return _awaits(statement) or _calls(statement)
+    works = _awaits(statement) or _calls(statement)
+    return works and not _sends(statement, step)
 
 
 def _awaits(statement: ast.stmt) -> bool:

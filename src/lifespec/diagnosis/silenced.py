@@ -33,9 +33,7 @@ def noting_disabled_loggers() -> Iterator[list[Place]]:
     def disables(existing: Any, child_loggers: Any, disable_existing: Any) -> None:
         before(existing, child_loggers, disable_existing)
         with keeping():
-            if os.getpid() != observed:
-                return
-            if not disable_existing:
+            if not disable_existing or os.getpid() != observed:
                 return
             if _names_a_server(set(existing).difference(child_loggers)):
                 return

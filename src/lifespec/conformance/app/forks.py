@@ -25,9 +25,8 @@ def cannot_fork(before: set[str]) -> bool:
     if sys.platform == "darwin" or threading.active_count() > 1:
         return True
     # faulthandler's thread was told to end; threads of C are in no list of Python's
-    if not until(lambda: _count_threads() <= 1, THREADS_END_LIMIT):
-        return True
-    return len(open_files()) > len(before)
+    is_alone = until(lambda: _count_threads() <= 1, THREADS_END_LIMIT)
+    return not is_alone or len(open_files()) > len(before)
 
 
 def _count_threads() -> int:

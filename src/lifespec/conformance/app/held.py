@@ -92,10 +92,8 @@ def serving_module(frame: FrameType | None) -> str:
 
 def _is_python(file: str, library: str) -> bool:
     """Tell whether a file is Python's own; `library` is where those are."""
-    if file.startswith("<"):  # such as <frozen importlib._bootstrap>
-        return True
-    # site-packages, or dist-packages of Debian, are below it
-    return file.startswith(library) and "-packages" not in file
+    # such as <frozen importlib._bootstrap>; site-packages, or dist-packages of Debian, are below it
+    return file.startswith("<") or (file.startswith(library) and "-packages" not in file)
 
 
 def description(app: Any) -> str:
@@ -104,9 +102,6 @@ def description(app: Any) -> str:
     if isinstance(name, str):
         return name
     kind = type(app).__qualname__
-    title = getattr(app, "title", "")
-    if not isinstance(title, str):
-        return kind
-    if title in ("", kind):  # FastAPI's default: "FastAPI"
-        return kind
-    return f'{kind} "{title}"'
+    title = getattr(app, "title", None)
+    has_title = isinstance(title, str) and title not in ("", kind)  # FastAPI's default: "FastAPI"
+    return f'{kind} "{title}"' if has_title else kind

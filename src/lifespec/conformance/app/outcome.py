@@ -15,14 +15,10 @@ WHOLE = (*TAKES_NO_PART, "returned-early")
 
 def answers(seen: Observation) -> tuple[Answer, Answer]:
     """Return how an application answers startup, and how it answers shutdown."""
-    if not seen.refused:
-        return seen.startup, seen.shutdown
     # what followed from a refusal, a raise or a failure, is no answer of its own
     has_caught_it = any(error.of(REFUSED) for error in seen.errors)
-    if seen.startup.how in ENDED:  # by the refusal, even if it has raised another exception
-        return Answer("refused", "startup"), NO_ANSWER
-    if has_caught_it:
-        if seen.startup.how == "failed":
+    if seen.refused and (has_caught_it or seen.startup.how in ENDED):
+        if seen.startup.how in (*ENDED, "failed"):
             return Answer("refused", "startup"), NO_ANSWER
         if seen.shutdown.how != "complete":
             return seen.startup, Answer("refused", "shutdown")
@@ -132,9 +128,7 @@ def _says_it(line: str, message: str, error: Error) -> bool:
 
     Frameworks send the text of the exception, or its whole traceback: one of both is enough.
     """
-    if error.text in message:
-        return True
-    if error.type in line:
+    if error.text in message or error.type in line:
         return True
     # nor does an empty one
     return any(line in cause.text for cause in error.chain)

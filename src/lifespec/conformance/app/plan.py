@@ -72,9 +72,7 @@ class Plan(NamedTuple):
         """
         if self.limit:
             return self.limit, fact("pace-asked", count=self.limit)
-        count = PROCESSORS
-        if seen.cost < MOSTLY_WAITED:
-            count = MOST_AT_ONCE
+        count = MOST_AT_ONCE if seen.cost < MOSTLY_WAITED else PROCESSORS
         free = free_memory()
         if seen.memory and free:  # both are 0 where /proc does not say
             count = min(count, max(PROCESSORS, seen.total // 2 // seen.memory))

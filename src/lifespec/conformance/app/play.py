@@ -399,9 +399,7 @@ class PlayedCall(Answers):
             return
         self.acted = True
         self.acts()
-        kind = None
-        if isinstance(message, dict):
-            kind = message.get("type")
+        kind = message.get("type") if isinstance(message, dict) else None
         name = cut(str(kind or type(message).__name__), 100)
         text = self.text(message, kind)
         data = plain(message) if self.keeps else None
