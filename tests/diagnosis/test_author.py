@@ -1,6 +1,7 @@
 """Places are found in the author's own code, through whatever a call awaits; errors are data."""
 
 import asyncio
+import functools
 import inspect
 import os
 import sys
@@ -17,6 +18,13 @@ from lifespec.diagnosis.stacks import awaited, line
 from lifespec.words import english
 
 FILE = Path(__file__).name
+
+
+def line_of(marker: str) -> int:
+    """Return the number of the line here that ends with a marker."""
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    [number] = [n for n, text in enumerate(lines, 1) if text.endswith(f"  # line: {marker}")]
+    return number
 
 
 async def waits() -> None:
@@ -148,6 +156,73 @@ def test_what_is_no_module_is_nobodys_own(monkeypatch: pytest.MonkeyPatch) -> No
     own = dict(author.own_modules())
     assert None not in own
     assert sys.modules[__name__] in own
+    assert pytest not in own
+
+
+# ---- what stands between lifespec and the author's code ------------------------------------------
+
+
+def run_from(file: str) -> Callable[..., Any]:
+    """Return a function of a file that calls another one with its own frame."""
+    variables: dict[str, Any] = {}
+    source = "import sys\ndef call(function, *_):\n    return function(sys._getframe())\n"
+    exec(compile(source, file, "exec"), variables)  # noqa: S102
+    call: Callable[..., Any] = variables["call"]
+    return call
+
+
+OURS, LIBRARY = f"{stacks.OURS}play.py", "<library>"
+of_lifespec, of_a_library = run_from(OURS), run_from(LIBRARY)
+
+
+def outer() -> Any:
+    return inner()
+
+
+def inner() -> Any:
+    return of_a_library(author.caller)  # line: called
+
+
+def test_who_has_called_is_the_innermost_of_the_author_that_lifespec_has_called() -> None:
+    found = outer()
+    assert found[:3] == ("inner", short_path(Path(__file__)), line_of("called"))
+    assert of_lifespec(lambda _: outer()) == found
+    assert of_lifespec(functools.partial(of_a_library, author.caller)) is None
+
+
+def test_a_traceback_begins_with_the_applications_first_frame() -> None:
+    def fails(_: object) -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError) as caught:
+        of_lifespec(fails)
+    trace = caught.tb.tb_next  # that of lifespec
+    assert author.without_lifespec(caught.tb) is caught.tb
+    assert trace
+    assert author.without_lifespec(trace) is trace.tb_next
+    ours = trace.tb_frame
+    trace = type(trace)(None, ours, 0, 1)
+    assert author.without_lifespec(trace) is trace
+
+
+DUMP = f"""\
+Thread 0x1 (most recent call first):
+  File "/x/other.py", line 1 in other
+
+Current thread 0x2 (most recent call first):
+  File "{asyncio.base_events.__file__}", line 9 in _run_once
+  File "/x/\\xe9tat.py", line 7 in inner
+  File "/x/shop.py", line 5 in outer
+  File "{OURS}", line 3 in play
+  File "/x/below.py", line 1 in below
+
+Extension modules: x (total: 1)
+  File "/x/shop.py", line 1 in no_frame
+"""
+
+
+def test_a_dump_is_read_from_the_frame_that_lifespec_has_called() -> None:
+    assert author.dumped(DUMP) == [("/x/shop.py", 5, "outer"), ("/x/état.py", 7, "inner")]
 
 
 def test_what_was_installed_beside_the_authors_code_is_a_librarys(
@@ -222,19 +297,19 @@ async def is_cancelled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fails", "marker"),
+    ("fails", "marker", "raised_in"),
     [
-        (raises, "raised"),
-        (raises_again, "raised"),
-        (fails_in_a_group, "in a group"),
-        (raises_from_its_own_group, "in a group"),
-        (raises_after, "raised after"),
-        (awaits_a_cancelled_task, "awaited"),
-        (is_cancelled, "cancelled"),
+        (raises, "raised", FILE),
+        (raises_again, "raised", FILE),
+        (fails_in_a_group, "in a group", FILE),
+        (raises_from_its_own_group, "in a group", FILE),
+        (raises_after, "raised after", "<string>"),
+        (awaits_a_cancelled_task, "awaited", "locks.py"),
+        (is_cancelled, "cancelled", "tasks.py"),
     ],
 )
 def test_the_line_of_an_exception_is_the_authors_where_it_came_from(
-    fails: Callable[[], Any], marker: str
+    fails: Callable[[], Any], marker: str, raised_in: str
 ) -> None:
     try:
         outcome = fails()
@@ -242,7 +317,6 @@ def test_the_line_of_an_exception_is_the_authors_where_it_came_from(
             asyncio.run(outcome)  # type: ignore[arg-type]
     except BaseException as error:
         found = author.described(error)
-    lines = Path(__file__).read_text("utf-8").splitlines()
-    [expected] = [n for n, text in enumerate(lines, 1) if text.endswith(f"  # line: {marker}")]
     assert found.place is not None
-    assert (found.place.line, Path(found.place.file).name) == (expected, FILE)
+    assert (found.place.line, Path(found.place.file).name) == (line_of(marker), FILE)
+    assert Path(found.file).name == raised_in

@@ -64,6 +64,16 @@ caller, number, plugin = Caller(), 7, Plugin()
 """
 
 
+BEGINS = {  # the lines with which they begin
+    "first": "@asynccontextmanager",
+    "second": "async def second(): ...",
+    "plugin": "async def __aenter__(self): ...",
+    "caller": "def __call__(self, app): ...",
+    "Caller": "def __call__(self, app): ...",
+    "partial": "@asynccontextmanager",
+}
+
+
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
     """Write and import a module; return what it gives, by name."""
@@ -113,7 +123,8 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
 def test_what_is_given_is_found(found: Found, source: str, name: str, receiver: str) -> None:
     each = found(source)[name]
     assert each.receiver == receiver
-    assert each.place.line > 1
+    line = (PRELUDE + source).split("\n")[each.place.line - 1]
+    assert line.strip() == BEGINS.get(name, source.partition("\n")[0])
     assert each.code or name == "number"
 
 
