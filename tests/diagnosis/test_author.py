@@ -222,7 +222,11 @@ Extension modules: x (total: 1)
 
 
 def test_a_dump_is_read_from_the_frame_that_lifespec_has_called() -> None:
-    assert author.dumped(DUMP) == [("/x/shop.py", 5, "outer"), ("/x/état.py", 7, "inner")]
+    lines = author.dumped(DUMP)
+    assert lines == [("/x/shop.py", 5, "outer"), ("/x/état.py", 7, "inner")]
+    innermost = author.innermost(lines)
+    assert innermost
+    assert (innermost.function, innermost.line) == ("inner", 7)
 
 
 def test_what_was_installed_beside_the_authors_code_is_a_librarys(

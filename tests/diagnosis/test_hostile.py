@@ -160,7 +160,10 @@ def test_a_failure_is_kept_once_and_there_are_not_very_many(
         with guard.keeping():
             described(number)  # type: ignore[arg-type]
     guard.listed(leftovers.taken, {})
-    [first, second] = own_failures(guard.take())
+    failures = guard.take()
+    [first, second] = facts = own_failures(failures)
+    places = [told.parts["place"].parts["line"] for told in facts]
+    assert places == [failure.line for failure in failures]
     assert english(first).startswith("lifespec itself failed here, please report it: ValueError")
     assert "lifespec/diagnosis/" in english(second)
 
