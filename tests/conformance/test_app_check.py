@@ -144,6 +144,7 @@ UNIMPORTED = "it was not imported within 2 s (--timeout)"
         ),
         ("shop:app", "import nosuch", "raised ModuleNotFoundError: No module named 'nosuch'"),
         ("shop:app", "import asyncio; asyncio.get_running_loop()", "Create it in the lifespan: wh"),
+        ("shop:app", "raise SystemExit(3)", "`import shop` raised SystemExit: 3, in `<module"),
         ("shop:app", "os._exit(3)", "its import ended the process: status 3"),
         ("shop:app", "time.sleep(100)", f"{UNIMPORTED}, in `<module>`, shop.py:16"),
         ("shop:app", "raise ModuleNotFoundError(\"No module named 'trio'\")", "needs trio: pip in"),

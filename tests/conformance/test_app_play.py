@@ -61,6 +61,13 @@ async def waits(scope: Any, receive: Any, send: Any) -> None:
     await asyncio.sleep(60)
 
 
+@pytest.mark.parametrize("error", [asyncio.CancelledError(), GeneratorExit(), OSError()])
+def test_a_call_ends_with_whatever_it_raises(error: BaseException) -> None:
+    seen = played(says("receive", error)).seen
+    assert seen.error
+    assert (seen.startup.how, seen.error.type) == ("raised", type(error).__name__)
+
+
 lingers = says("receive", STARTED, "receive", STOPPED, lambda _: asyncio.sleep(60))
 
 

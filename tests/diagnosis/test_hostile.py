@@ -84,6 +84,10 @@ def fails(*_: object) -> Any:
     raise ValueError("no such\nobject")
 
 
+def exits(*_: object) -> Any:
+    raise SystemExit(0)
+
+
 def starts_and_stops() -> Report:
     app = says("receive", STARTED, "receive", STOPPED)
     return check_app(app, only=["start-and-stop"], timeout=20)
@@ -99,7 +103,10 @@ def test_a_failure_of_an_observer_is_lifespecs(monkeypatch: pytest.MonkeyPatch) 
     assert report.status == 2
 
 
-def test_a_failure_while_a_case_is_played_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fails", [fails, exits])
+def test_a_failure_while_a_case_is_played_is_no_verdict(
+    fails: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lifespec.conformance.app.process.observe", fails)
     report = starts_and_stops()
     assert one_line(report).startswith("says.<locals>.app could not be checked")
