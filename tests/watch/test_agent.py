@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import contextlib
+import errno
 import fcntl
 import functools
 import gc
@@ -394,6 +395,36 @@ def test_who_has_ended_a_loop_is_told_in_place_of_its_victims(agent: Agent) -> N
     with pytest.raises(SystemExit):
         asyncio.run(leaves())
     assert found[-1].lines[0].function.endswith("victim")
+
+
+def test_an_error_is_told_that_the_server_itself_handles_when_it_sends_shutdown(
+    agent: Agent,
+) -> None:
+    class Server:
+        def shutdown(self) -> None:
+            pass
+
+        def stop(self) -> None:
+            self.shutdown()
+
+    def stops(error: Exception, *, inside: bool) -> None:
+        try:
+            raise error
+        except (OSError, KeyError):
+            if inside:
+                Server().stop()  # which runs where its caller handles an error
+            else:
+                Server().shutdown()
+
+    hooks.on_call(Server, "shutdown", hooks.Notes(agent, "uvicorn").shutdown, first=True)
+    taken = OSError(errno.EADDRINUSE, "taken")
+    stops(taken, inside=False)
+    stops(taken, inside=True)
+    stops(TimeoutError(), inside=False)
+    stops(KeyError("port"), inside=False)
+    Server().shutdown()
+    told = [line.error and line.error.type for line in lines(agent, seen.Shutdown)]
+    assert told == ["OSError", None, None, None, None]
 
 
 def test_the_authors_handlers_of_signals_are_seen() -> None:

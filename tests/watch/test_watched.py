@@ -84,6 +84,7 @@ STARTING = [CALLED, RECEIVED]
 SERVING = [*STARTING, sent("startup.complete")]
 STOPPING, CLEANING = [*SERVING, STOP], [*SERVING, SHUTDOWN]
 HOSTED, STOPS = seen.Hosted(1.0, "gunicorn"), [*SERVING, seen.Stop(1.0, "gunicorn")]
+UNBOUND = SHUTDOWN._replace(error=WrittenError("OSError", "port is taken", []))
 ENDED = [*CLEANING, sent("shutdown.complete")]
 AT = f"`clean_up`, {HERE}:1"
 LIFE, IDLE = look(known=[CALL]), look(known=[ASKS])
@@ -175,6 +176,7 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([*SERVING, ENDS_LOOP], f"running, without clean-up: SystemExit: 0, in {AT}"),
         ([*SERVING, seen.Raised(1.0, CANCELLED._replace(loop_ends=True))], None),
         ([*SERVING, sent("shutdown.failed", "no disk")], "failed while it was running: no disk"),
+        ([*SERVING, UNBOUND], "Uvicorn stops because of an error: OSError: port is taken"),
         ([*CLEANING, RAISED], "the application raised at shutdown: KeyError: 'pool', in"),
         ([*CLEANING, sent("shutdown.failed", "no disk")], "clean-up failed: no disk"),
         ([*CLEANING, seen.Left(1.0, 0, LINES)], f"the process at shutdown: status 0, in {AT}"),

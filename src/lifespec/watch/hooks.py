@@ -158,7 +158,8 @@ class Notes:
     def shutdown(self, *_: Any) -> None:
         """Note that the server sends lifespan.shutdown."""
         self.agent.is_stopping = True
-        self.agent.note("Shutdown", self.server)
+        caller = sys._getframe(2)  # behind the hook  # noqa: SLF001
+        self.agent.note("Shutdown", self.server, self.agent.error(handled_by(caller)))
         self.agent.keep_failed()
 
     def stop(self, *_: Any) -> None:
@@ -376,6 +377,19 @@ def loop_ends() -> bool:
         return all(task.cancelling() for task in sys.modules["asyncio"].all_tasks())  # Python 3.11
     except Exception:
         return False
+
+
+def handled_by(frame: Any) -> Any:
+    """Return the error of the system that a frame handles just now, None if it handles none.
+
+    Its traceback begins in that frame: a server may run where its caller handles another one.
+    """
+    error = sys.exc_info()[1]
+    if not issubclass(type(error), OSError) or error.errno is None:
+        return None
+    if stacks.trace_of(error).tb_frame is not frame:
+        return None
+    return error
 
 
 def since_interrupt(errors: list[Any], *, is_stopping: bool) -> list[Any]:

@@ -168,10 +168,11 @@ class Stop(NamedTuple):
 
 
 class Shutdown(NamedTuple):
-    """The server sends lifespan.shutdown."""
+    """The server sends lifespan.shutdown; `error` is what it handles then, such as a port taken."""
 
     time: float
     server: str
+    error: WrittenError | None = None
 
 
 class NoLifespan(NamedTuple):

@@ -139,6 +139,15 @@ def _cause_of_end(process: WatchedProcess, end: Ended, number: int) -> Cause:
         return Cause(kind, place, fact(kind, exit=status.at(place)))
     if isinstance(line, seen.Sent | seen.Raised):
         return _failure(kind, line)
+    return _of_server(process, kind, line)
+
+
+def _of_server(process: WatchedProcess, kind: str, line: "seen.Happening | None") -> Cause:
+    """Return what is its server's doing."""
+    if isinstance(line, seen.Shutdown) and line.error:
+        error = as_error(line.error)
+        stops = fact(kind, server=server_of(process), error=error.fact())
+        return Cause(kind, "", stops, error=error)
     return Cause(kind, "", fact(kind, server=server_of(process)))
 
 

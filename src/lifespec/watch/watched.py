@@ -90,6 +90,8 @@ class WatchedProcess:
             self.host = line.by
         elif isinstance(line, seen.Died):
             self.endings.append(Ended(self._kind_of_death(line), line))
+        elif isinstance(line, seen.Shutdown) and line.error:
+            self.endings.append(Ended("stops-on-error", line))
         elif isinstance(line, seen.Called):
             self.course = Course()  # perhaps anew: in the same process, after another one
             self.is_hooked = True
