@@ -384,7 +384,7 @@ def handled_by(frame: Any) -> Any:
 
     Its traceback begins in that frame: a server may run where its caller handles another one.
     """
-    error = sys.exc_info()[1]
+    error: Any = sys.exc_info()[1]
     if not issubclass(type(error), OSError) or error.errno is None:
         return None
     if stacks.trace_of(error).tb_frame is not frame:
