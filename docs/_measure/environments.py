@@ -10,10 +10,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from packaging.dependency_groups import resolve_dependency_groups
 
 ROOT = Path(__file__).parents[2]
 OLDEST = (3, 11)  # that this project supports
@@ -85,7 +87,8 @@ def environment(needs: Needs, python: Python, *, alone: bool = False) -> Path:
         folder, requirements = own_folder, list(needs.requirements)
     else:
         folder = ROOT / "build" / f"{needs.group}-{python.version}"
-        requirements = of_group(needs.group)
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+        requirements = list(resolve_dependency_groups(project["dependency-groups"], needs.group))
         if alone and not _is_complete(folder, requirements):
             folder, requirements = own_folder, list(_chosen(requirements, needs))
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -94,20 +97,6 @@ def environment(needs: Needs, python: Python, *, alone: bool = False) -> Path:
         if not _is_complete(folder, requirements):
             _install(folder, python, requirements)
     return folder
-
-
-def of_group(name: str) -> list[str]:
-    """Return the requirements of a group of pyproject.toml, and of groups that it includes."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    return list(_included(project["dependency-groups"], name))
-
-
-def _included(groups: Mapping[str, Sequence[Any]], name: str) -> Iterator[str]:
-    for entry in groups[name]:
-        if isinstance(entry, dict):
-            yield from _included(groups, entry["include-group"])
-        else:
-            yield entry
 
 
 def _chosen(requirements: Sequence[str], needs: Needs) -> Iterator[str]:

@@ -11,7 +11,6 @@ server that hangs, and what becomes of open requests, is in another record: see 
 import contextlib
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from typing import NamedTuple
 from environments import Needs
 from matrix import RECORDS
 from records import Row, measure, table, versions
-from serving import Program, free_port, plain
+from serving import free_port, plain, running
 
 ROWS = table("loglines")
 SERVERS, PROGRAMS = ROWS["servers"], ROWS["programs"]
@@ -62,11 +61,8 @@ def run(environment: Path, server: str, source: str, way: Way, patience: float =
     port = free_port()
     subject = RECORDS["servers"][SERVERS[server]["row"]]
     words = subject.words(environment, app="shop:app", port=port, workers=way.workers)
-    with contextlib.ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        (place / "shop.py").write_text(source, "utf-8")
-        program = stack.enter_context(Program(words, place, PYTHONUNBUFFERED="1"))
-        answered = program.request(port, patience, stack)
+    with running(words, source) as (program, place), contextlib.ExitStack() as opened:
+        answered = program.request(port, patience, opened)
         time.sleep(AFTER_REQUEST)
         alone = program.over
         if not alone:
@@ -92,10 +88,7 @@ def stopped_early(environment: Path, server: str, source: str, way: Way) -> Row:
     subject = RECORDS["servers"][SERVERS[server]["row"]]
     words = subject.words(environment, app="shop:app", port=port, workers=way.workers)
     for _ in range(TRIES):
-        with contextlib.ExitStack() as stack:
-            place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            (place / "shop.py").write_text(source, "utf-8")
-            program = stack.enter_context(Program(words, place, PYTHONUNBUFFERED="1"))
+        with running(words, source) as (program, place):
             began = time.monotonic()
             starts = SERVERS[server].get("lifespan", True)
             patience = EARLY if starts else BEFORE_TIMEOUT

@@ -24,13 +24,13 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from environments import ROOT, Needs
 from records import Row, measure, table, versions
-from serving import free_port
+from serving import end_all, free_port, marked
 
 APPLICATIONS = table("published")
 CHECK, START, STOP = 500.0, 180.0, 40.0  # seconds
@@ -71,6 +71,7 @@ class Place:
         path = f"{folder / 'bin'}:{os.environ['PATH']}"
         self.variables = {**os.environ, "PATH": path, "HOME": str(self.here), "NO_COLOR": "1"}
         self.variables |= {PLAYED: str(self.here), "DO_NOT_TRACK": "1"}
+        self.sign = f"{PLAYED}={self.here}"
         for variable in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
             self.variables.pop(variable, None)
         hang = self.row["hang"] if hangs else {}
@@ -92,11 +93,7 @@ class Place:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while pids := list(self.processes()):
-            for pid in pids:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            time.sleep(0.1)
+        end_all(self.sign)
         self.stack.close()
 
     def _silent(self) -> int:
@@ -115,14 +112,6 @@ class Place:
         kept = {"stderr": subprocess.DEVNULL} | kept
         variables = {**self.variables, **kept.pop("env", {})}
         return subprocess.Popen(words, cwd=self.here, env=variables, start_new_session=True, **kept)
-
-    def processes(self) -> Iterator[int]:
-        """Yield the processes that were started here and still run."""
-        sign = f"{PLAYED}={self.here}".encode()
-        for entry in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                if sign in (entry / "environ").read_bytes().split(b"\0"):
-                    yield int(entry.name)
 
     def answers(self) -> bool:
         """Tell whether a request to the port is answered."""
@@ -184,7 +173,7 @@ class Memory:
     def _look(self) -> None:
         while not self.over.wait(OFTEN):
             kilobytes = 0
-            for pid in self.place.processes():
+            for pid in marked(self.place.sign):
                 with contextlib.suppress(OSError):
                     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
                     kilobytes += sum(int(each.split()[1]) for each in lines if "Pss:" in each[:4])

@@ -71,22 +71,25 @@ def _end(number: int, _frame: object) -> None:
     """End what was started here, and then this process, whose threads wait for much of it."""
     with contextlib.suppress(OSError):
         os.write(2, b"ended: so are the servers that were started\n")
-    while started := list(_started()):
-        for pid in started:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.1)
+    end_all(f"{STARTED_BY}={os.environ[STARTED_BY]}")
     os._exit(128 + number)
 
 
-def _started() -> Iterator[int]:
-    """Yield the processes that were started from here and still run."""
-    sign = f"{STARTED_BY}={os.environ[STARTED_BY]}".encode()
+def end_all(sign: str) -> None:
+    """Kill all processes that have a variable in their environment, NAME=value."""
+    while pids := list(marked(sign)):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.1)
+
+
+def marked(sign: str) -> Iterator[int]:
+    """Yield the processes that have a variable in their environment, without this one."""
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if int(place.name) != os.getpid() and sign in (place / "environ").read_bytes().split(
-                b"\0"
-            ):
+            variables = (place / "environ").read_bytes().split(b"\0")
+            if sign.encode() in variables and int(place.name) != os.getpid():
                 yield int(place.name)
 
 
@@ -151,6 +154,16 @@ class Program:
             status = requested(port, "/", opened)
             time.sleep(0.2)  # also for the lines about the request
         return status
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str | Path], source: str) -> Iterator[tuple[Program, Path]]:
+    """Run a program in a folder of its own, which has an application, shop.py; yield both."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "shop.py").write_text(source, "utf-8")
+        with Program(command, place, PYTHONUNBUFFERED="1") as program:
+            yield program, place
 
 
 def free_port() -> int:

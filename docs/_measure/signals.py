@@ -12,7 +12,6 @@ import contextlib
 import os
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +22,7 @@ from typing import Any
 from environments import Needs
 from matrix import RECORDS, Subject
 from records import Row, measure, table, versions
-from serving import Program, free_port, plain
+from serving import Program, free_port, plain, running
 
 ROWS = table("signals")
 SERVERS = ROWS["servers"]
@@ -131,14 +130,11 @@ def staged(
     port = free_port()
     words = subject_of(name).words(environment, app="shop:app", port=port, workers=workers)
     words += option.split()
-    with contextlib.ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        (place / "shop.py").write_text(source, "utf-8")
-        program = stack.enter_context(Program(words, place, PYTHONUNBUFFERED="1"))
+    with running(words, source) as (program, place), contextlib.ExitStack() as opened:
         stage = Stage(program, place, workers)
 
         def ask() -> None:
-            if not program.request(port, BEGINS, stack):
+            if not program.request(port, BEGINS, opened):
                 raise PremiseError(f"no request was answered: {program.lines[-5:]}")
 
         yield stage, ask

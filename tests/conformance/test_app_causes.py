@@ -105,15 +105,22 @@ def variant(source: str, kept: str) -> str:
     return "\n".join(each.removeprefix(kept) for each in lines)
 
 
+def cases_of(name: str) -> list[str]:
+    """Return the cases that show the fault of a program."""
+    if name in problems.PROGRAMS:
+        return problems.PROGRAMS[name].only or SERVES[:1]  # as with --quick
+    if name in causes.TRIED:
+        return CASES.get(name, [*ALONE, *SERVES[: name in SERVING]])
+    return CASES.get(name, [*ALONE, *SERVES])
+
+
 def check(name: str, folder: Path, kept: str = "-") -> Report:
     """Check a program with its fault, or with what is advised, in the cases that show it."""
     tables = causes.FAULTS | causes.PROGRAMS | causes.REPORTED | causes.TRIED
     program = tables[name]
-    others = SERVES[: name in SERVING] if name in causes.TRIED else SERVES
-    only = CASES.get(name, [*ALONE, *others])
     source = causes.PRELUDE + variant(program.source, kept)
     for _ in range(TRIES):
-        report = checked_program(folder, source, only=only, timeout=limit(name))
+        report = checked_program(folder, source, only=cases_of(name), timeout=limit(name))
         if english(Fact("doing-starved")) not in one_line(report):
             break
     return report

@@ -6,7 +6,7 @@ from pathlib import Path
 import causes
 import pytest
 from renamed import Renamed
-from test_app_causes import ALONE, CASES, NUMBER, SERVES, limit, variant
+from test_app_causes import NUMBER, cases_of, limit, variant
 
 import problems
 from apart import checked_program
@@ -33,7 +33,7 @@ def said(report: Report, program: Renamed) -> tuple[int, list[str]]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_other_names_change_no_report(name: str, tmp_path: Path) -> None:
     program = Renamed(PROGRAMS[name])
-    only = CASES.get(name, [*ALONE, *SERVES])
+    only = cases_of(name)
     for _ in range(2):  # a machine that is busy may change what is told of seconds
         before, after = (
             said(checked_program(tmp_path, source, only=only, timeout=limit(name)), program)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -17,6 +18,7 @@ ENGLISH = re.compile(
 CHINESE = re.compile("[\u3400-\u9fff]")
 MISSET = re.compile(r"[，。：；！？] ?[,.]|[\u3400-\u9fff],|\.\.\.$")
 VERSION = re.compile(r"\d+\.\d+\.\d+.*\d{4}-\d\d-\d\d.*0BSD")
+MOVED = 'http-equiv="refresh"'  # of an old address
 ALL = "../framework-compatibility.html"
 
 
@@ -25,14 +27,20 @@ def navigation(name: str, page: BeautifulSoup) -> Iterator[str]:
 
     FastAPI is in a group and in a table; the search, in none.
     """
-    groups = page.select(".sidebar-tree > details")
+    tree = page.find(class_="sidebar-tree")
+    groups = tree.find_all("details", recursive=False) if tree else []
     unfolded = [group for group in groups if group.has_attr("open")]
-    links = {str(link["href"]) for group in unfolded for link in group.select("a")}
-    up = page.select_one(".breadcrumb a")
-    found = len(unfolded), (str(up["href"]) if up else "#") in links
+    links = {str(link["href"]) for group in unfolded for link in group.find_all("a")}
+    found = len(unfolded), way_up(page) in links
     wanted = 1 + name.endswith("/fastapi.html"), True
     if len(groups) != 9 or (found != wanted and not name.endswith("/search.html")):
         yield f"of {len(groups)} groups so many are unfolded, and whether it is in one: {found}"
+
+
+def way_up(page: BeautifulSoup) -> str:
+    """Return where the link above the title leads, "#" without one."""
+    above = page.find(class_="breadcrumb")
+    return str(above.a["href"]) if above and above.a else "#"
 
 
 def surroundings(name: str, page: BeautifulSoup) -> Iterator[str]:
@@ -51,8 +59,8 @@ def surroundings(name: str, page: BeautifulSoup) -> Iterator[str]:
     if any(each.text.startswith("| ") for each in page.find_all("p")):
         yield "a table is drawn as paragraphs: its template has a blank line between rows"
     if "/frameworks/" in name:
-        up, parent = page.select_one(".breadcrumb a"), page.select(".current-page > a")[-1:]
-        if not (up and up["href"] == parent[0]["href"] == ALL):
+        parent = page.find_all(class_="current-page")[-1].a
+        if not (parent and way_up(page) == parent["href"] == ALL):
             yield "the way up is not above its title and in the navigation"
 
 
@@ -67,15 +75,24 @@ def language(name: str, page: BeautifulSoup) -> Iterator[str]:
             yield f"its description is in the other language: {text}"
         if chinese and MISSET.search(text):
             yield f"its description is not set as Chinese: {text}"
+    if not chinese:
+        return
     if name == "zh-cn/index.html" and not CHINESE.search(page.title.text):  # type: ignore[union-attr]
         yield "its title has no Chinese"
     labels = [str(each["aria-label"]) for each in page.find_all(attrs={"aria-label": True})]
     for code in page.select("code, pre, svg, script, style, .sig, [lang=en]"):
         code.decompose()
     texts = page.find_all(["p", "li", "dd", "tr", "summary", "figcaption", "h1", "h2", "h3"])
-    for text in [*labels, *(each.get_text(" ", strip=True) for each in texts)] * chinese:
+    for text in [*labels, *(each.get_text(" ", strip=True) for each in texts)]:
         if ENGLISH.search(text.replace(NAME, "")) and not CHINESE.search(text):
             yield f"is not Chinese: {text}"
+
+
+@cache
+def target(site: Path, folder: Path, path: str) -> str:
+    """Return which file of the site a link in a folder leads to, "" if there is none."""
+    file = (folder / path).resolve()
+    return file.relative_to(site.resolve()).as_posix() if file.exists() else ""
 
 
 @pytest.mark.timeout(600)
@@ -86,14 +103,15 @@ def test_each_page_is_whole(site: Path) -> None:
     wrong, descriptions = list[str](), Counter[str]()
     for path in sorted(site.glob("*/**/*.html")):
         name = path.relative_to(site).as_posix()
-        page = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        text = path.read_text("utf-8")
+        page = BeautifulSoup(text, "html.parser")
         found = Counter(str(each["id"]) for each in page.find_all(id=True))
         wrong += [f"{name}: has the ID {each} twice" for each in found if found[each] > 1]
         ids[name] = {*found}
         sections[name] = [str(each["id"]) for each in page.find_all("section", id=True)]
         links[name] = [str(each["href"]) for each in page.find_all(["a", "link"], href=True)]
         titles[name] = page.h1.get_text().casefold()  # type: ignore[union-attr]
-        if page.select("meta[http-equiv=refresh]"):
+        if MOVED in text:
             continue  # an old address: its link is what it has
         following[name] = [str(each["href"]) for each in page.find_all("a", class_="next-page")]
         described = page.find_all("meta", {"name": "description"})
@@ -105,9 +123,9 @@ def test_each_page_is_whole(site: Path) -> None:
         if sections[name] != sections[re.sub("^en/", "zh-cn/", name)]:
             wrong.append(f"{name}: the Chinese page has other anchors")
         for parts in (each for each in map(urlsplit, links[name]) if not each.scheme):
-            file = ((site / name).parent / parts.path).resolve() if parts.path else site / name
-            there = ids.get(file.relative_to(site.resolve()).as_posix(), set())
-            if not file.exists() or (parts.fragment and unquote(parts.fragment) not in there):
+            place = target(site, (site / name).parent, parts.path) if parts.path else name
+            fragment = unquote(parts.fragment)
+            if not place or (fragment and fragment not in ids.get(place, ())):
                 wrong.append(f"{name}: leads nowhere: {parts.geturl()}")
     for folder in "en/frameworks/", "zh-cn/frameworks/":
         ordered = sorted((each for each in ids if folder in each), key=titles.__getitem__)

@@ -3,7 +3,7 @@
 from sphinx.application import Sphinx
 
 EXTENSIONS = (
-    "site", "tables", "blocks", "rules", "decisions", "drawings", "words", "keywords", "chinese",
+    "site", "tables", "blocks", "rules", "decisions", "drawings", "words", "chinese",
 )  # fmt: skip
 
 
