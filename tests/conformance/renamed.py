@@ -83,9 +83,10 @@ class Renamed(ast.NodeTransformer):
             if keyword.arg:
                 self._rename(keyword.arg)
                 keyword.arg = self.new[keyword.arg]
-        if isinstance(node.func, ast.Name) and node.func.id == "exec":
-            node.args = [ast.Constant(ast.unparse(self.visit(ast.parse(node.args[0].value))))]
-            return node
+        match node:
+            case ast.Call(ast.Name("exec"), [ast.Constant(str(text))]):
+                node.args = [ast.Constant(ast.unparse(self.visit(ast.parse(text))))]
+                return node
         return self.generic_visit(node)
 
 
