@@ -952,7 +952,7 @@ from starlette.requests import Request
 lines = '''class Opa:
     def __init__(self, app):
         self.app = app
-    async def __call__(self, SCOPE): await self.app(SCOPE, Request(SCOPE))'''
+    async def __call__(self, SCOPE): await self.app(SCOPE, Request(SCOPE).method)'''
 asks = {"__name__": "asks", "Request": Request}
 lines = lines.replace("SCOPE", "scope, receive, send")
 exec(compile(lines, "/env/site-packages/asks.py", "exec"), asks)
@@ -968,7 +968,7 @@ from starlette.requests import Request
 lines = '''class Opa:
     def __init__(self, app):
         self.app = app
-    async def __call__(self, SCOPE): await self.app(SCOPE, Request(SCOPE))'''
+    async def __call__(self, SCOPE): await self.app(SCOPE, Request(SCOPE).method)'''
 asks = {"__name__": "asks", "Request": Request}
 lines = lines.replace("SCOPE", "*three")
 exec(compile(lines, "/env/site-packages/asks.py", "exec"), asks)
