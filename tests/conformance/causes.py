@@ -1132,6 +1132,15 @@ app = get_asgi_application()
 +from lifespec import with_lifespan
 +app = with_lifespan(app, pool)
 
+## advise-mapping, exit 2
+> 'list' object is not a mapping
+from fastapi import APIRouter, FastAPI
+async def life(app):
+-    yield ["pool"]
++    yield {"pool": "a pool"}
+app = FastAPI(lifespan=life)
+app.include_router(APIRouter())
+
 ## advise-await, exit 2
 > cannot be called from a running event loop
 = logged-error

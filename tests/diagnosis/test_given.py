@@ -225,12 +225,19 @@ def told(app: Any) -> dict[str, str]:
 def test_what_routers_have_is_read() -> None:
     app = FastAPI(lifespan=life)
     app.router.on_startup.append(opens)
+    app.include_router(APIRouter())  # its own handlers are run, and not those of the application
     assert told(app) == {"life": "never-ran", "opens": "handler-ignored"}
     merged = FastAPI()
     merged.router.on_shutdown.append(opens)
     merged.include_router(APIRouter(lifespan=life))
     assert told(merged) == {"life": "never-ran", "opens": "never-ran"}
     assert told(Starlette(lifespan=life(None))) == {}  # called too early
+    app = FastAPI()
+    with given.noting_calls(), pytest.warns(DeprecationWarning, match="on_event"):
+        app.on_event("startup")(opens)
+    [of_call] = registered.find(app)[0]
+    given.noted.clear()
+    assert of_call.receiver == "FastAPI.on_event"  # and not of its router, which calls in its place
 
 
 def test_what_a_router_gets_later_is_told_with_the_call() -> None:

@@ -86,7 +86,13 @@ ROWS = (
         (), "advise-no-lifespan", [VALUE], ["No application configured for scope type"], own=False
     ),
     Advice((), "advise-mapping", [VALUE], ["dictionary update sequence"], own=False),
-    Advice((), "advise-mapping", [TYPE], ["object is not iterable"], own=False),
+    Advice(
+        (),
+        "advise-mapping",
+        [TYPE],
+        ["object is not iterable", "object is not a mapping"],
+        own=False,
+    ),
     # an exception of the author's code
     Advice(
         (), "advise-cancel-scope", [RUNTIME], ["to exit cancel scope", "to exit a cancel scope"]

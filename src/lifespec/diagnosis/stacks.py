@@ -30,7 +30,10 @@ _LOOPS = ("asyncio", "selectors.py")  # of Python's library: where an event loop
 _SELECTS = ("select", "poll", "_run_once")
 _COROUTINE = 0x80  # the flag of its code
 _CARRIERS = {"anyio", "asgiref", "outcome", "sniffio", "trio", "uvloop"}
-_CARRYING = ("starlette/background.py", "starlette/concurrency.py", "starlette/routing.py")
+_CARRYING = (
+    "starlette/background.py", "starlette/concurrency.py", "starlette/routing.py",
+    "fastapi/concurrency.py", "fastapi/routing.py",
+)  # fmt: skip
 _ARGUMENTS = ("scope", "receive", "send")  # of an application, whatever it calls them
 _LONGEST = 2000  # characters of an exception's text
 _MOST_ERRORS = 200  # exceptions of one
