@@ -37,6 +37,7 @@ OWN = "make", ".", "pip"  # .ci/run carries out the first; all that the others g
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     (tmp_path / "lifespec").symlink_to(ROOT)
@@ -49,7 +50,7 @@ def test_readme_is_carried_out_in_its_order(tmp_path: Path) -> None:
     def run(command: str) -> str:
         done.append(command)
         words = shlex.split(command, comments=True)
-        call = {"cwd": folder, "env": environment, "text": True, "timeout": 120}
+        call = {"cwd": folder, "env": environment, "text": True, "timeout": 300}
         found = subprocess.run(words, check=False, capture_output=True, **call)  # type: ignore[call-overload]
         assert found.returncode == 0, f"{command}\n{found.stdout}{found.stderr}"
         return str(found.stdout)

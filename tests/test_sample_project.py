@@ -53,7 +53,7 @@ def run(*command: str | Path, folder: Path, status: int = 0, **environment: str)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 def test_what_a_user_does_with_the_wheel(tmp_path: Path) -> None:
     project = made(tmp_path / "a shop")
     the_command_has_all_that_it_uses(project)

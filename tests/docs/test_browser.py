@@ -16,7 +16,7 @@ import pytest
 from browser import Browser
 from bs4 import BeautifulSoup
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(900)
 WIDE, PHONE = 1280, 390  # pixels
 LANGUAGES = ("en", "zh-cn")
 MOVED = 'http-equiv="refresh"'  # of an old address
