@@ -857,6 +857,19 @@ async def life(app):
 app = Starlette(lifespan=life)
 app.add_route("/", home)
 
+## its second start does not begin its task
+> A second start in the same process, as tests do it, does not begin the task `pump`, made in
+> `life`, shop.py:
+import asyncio
+begun = []
+async def pump():
+    await asyncio.sleep(60)
+async def life(app):
+    if not begun:
+        begun.append(asyncio.create_task(pump()))
+    yield
+    begun[0].cancel()
+
 ## each start includes a router
 > each start adds a route `/api/shop`; the one of the first start answers
 = second-start

@@ -45,6 +45,7 @@ class Tasks:
 
     def __init__(self, belongs: Callable[[asyncio.Task[Any]], bool] | None = None) -> None:
         self.made: WeakKeyDictionary[asyncio.Task[Any], Place | None] = WeakKeyDictionary()
+        self.begun: dict[tuple[str, Place], float] = {}  # functions, the author's lines, and when
         self.belongs: Callable[[asyncio.Task[Any]], bool] = self.made.__contains__
         if belongs is not None:
             self.belongs = belongs
@@ -57,7 +58,10 @@ class Tasks:
         with keeping():
             code = getattr(coroutine, "cr_code", None)
             if not (code and is_ours(code.co_filename)):
-                self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
+                made = self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
+                if made is not None:
+                    function = short_name(getattr(coroutine, "__qualname__", ""))
+                    self.begun.setdefault((function, made), time.monotonic())
         return task
 
     def failed(self, kind: str) -> list[Fact]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from lifespec.diagnosis.fact import Error, Fact
+from lifespec.diagnosis.fact import Error, Fact, Place
 from lifespec.diagnosis.leftovers import Tasks
 
 Main = Callable[[], Coroutine[Any, Any, None]]
@@ -29,6 +29,7 @@ class Asyncio:
         self.tasks = Tasks()
         self.loop.set_task_factory(self.tasks)
         self.failed_tasks, self.tasks_left = self.tasks.failed, self.tasks.left
+        self.tasks_begun = self.tasks.begun
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
@@ -67,6 +68,7 @@ class Trio:
     def __init__(self) -> None:
         self.trio: Any = import_module("trio")
         self.event, self.sleep = self.trio.Event, self.trio.sleep
+        self.tasks_begun: dict[tuple[str, Place], float] = {}  # none
 
     def run(self, main: Main) -> None:
         """Run the coroutine function, and end what it has started."""

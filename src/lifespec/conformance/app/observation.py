@@ -100,6 +100,7 @@ class Observation:
     course: Course = field(default_factory=Course)
     reply: Fact | None = None  # what came of the request
     before: "Observation | None" = None  # what was seen in the event loop before this one
+    tasks: dict[tuple[str, Place], float] = field(default_factory=dict)  # that it has begun
     routes: tuple[str, ...] = ()  # the paths of its routes at the end, if it has a list of these
     printed: tuple[str, ...] = ()  # the last lines of its output
 

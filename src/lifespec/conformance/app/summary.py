@@ -244,6 +244,7 @@ class Summary:
                 yield from self._unentered(kind)
             else:
                 yield from self._both(kind)
+        yield from _not_begun_again(self.again)
         if seen.framework:
             if seen.shutdown == RETURNED_EARLY:
                 yield fact("by-framework", framework=seen.framework)
@@ -345,6 +346,20 @@ def second_start(again: Observation | None, limit: float) -> Iterator[Fact]:
             yield fact("again", answer=fact("replies", first=before.reply, second=again.reply))
     for path in _doubled(before, again):
         yield fact("again", answer=fact("doubled", path=path))
+
+
+def _not_begun_again(again: Observation | None) -> Iterator[Fact]:
+    """Yield the tasks that the first startup has begun, and that the second start never begins."""
+    if again is None or again.before is None:
+        return
+    if again.startup.how != "complete" or again.shutdown.how != "complete":  # told otherwise
+        return
+    before = again.before
+    _begin, end = before.span("startup")
+    for (function, place), begun in before.tasks.items():
+        if begun <= end and (function, place) not in again.tasks:
+            name = fact("task", name=f"`{function}`", place=place.fact())
+            yield fact("not-begun-again", name=name)
 
 
 def _doubled(before: Observation, again: Observation) -> list[str]:
