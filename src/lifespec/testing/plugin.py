@@ -54,7 +54,7 @@ def lifespan(pytestconfig: pytest.Config) -> "Callable[..., Running]":
     from lifespec.testing.running import Running  # noqa: PLC0415
 
     timeouts = {name: _timeout(pytestconfig, name) for name in EVENT_OF_TIMEOUT}
-    return lambda app, **options: Running(app, **{**timeouts, **options})
+    return lambda app, **options: Running(app, **(timeouts | options))
 
 
 def _timeout(config: pytest.Config, name: str) -> float | None:
@@ -63,7 +63,8 @@ def _timeout(config: pytest.Config, name: str) -> float | None:
     if text.strip().lower() == "none":
         return None
     with suppress(ValueError):
-        if (seconds := float(text)) >= 0:
+        seconds = float(text)
+        if seconds >= 0:  # which "nan" is not
             return seconds
     wrong = translator(language(os.environ))(
         _("{option} is {text}, no timeout: give seconds from 0 on, or none to wait without end")
@@ -76,8 +77,11 @@ def pytest_runtest_makereport(
     call: pytest.CallInfo[None],
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the conformance reports of the failing function: pytest cuts them in its own message."""
-    found = yield
-    for value in call.excinfo.traceback[-1].locals.values() if call.excinfo else ():
+    made = yield
+    if call.excinfo is None:
+        return made
+    for value in call.excinfo.traceback[-1].locals.values():
+        # by its name: few tests have one, and to import the class costs every run
         if (type(value).__module__, type(value).__name__) == REPORT:
-            found.sections.append(("lifespec", str(value)))
-    return found
+            made.sections.append(("lifespec", str(value)))
+    return made

@@ -18,7 +18,7 @@ from lifespec.diagnosis import advice, busy, leftovers, silenced
 from lifespec.diagnosis.author import described, innermost, own_failures, place, without_lifespec
 from lifespec.diagnosis.course import FAILED, Course
 from lifespec.diagnosis.exits import ProcessEnded, noting_exits
-from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.guard import keeping, listed, take
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.diagnosis.stacks import line, runs, trace_of
@@ -34,6 +34,8 @@ from lifespec.validate import Violation, validator
 
 Application = Callable[[Any, Any, Any], Awaitable[object]]
 
+# A test has tasks, threads and processes of its own.  What an application starts has a copy of the
+# context in which it runs, and so the value of this variable, wherever it is started.
 _OWNER: ContextVar[object] = ContextVar("lifespec.testing: the application that a task belongs to")
 
 
@@ -70,9 +72,9 @@ class Running:
         self._recorder = record(self._validator)
         self._call = _Call(self._recorder)
         self._looks = Looks()
-        self._slept: list[Fact] = []
-        self._exits: list[Fact] = []
-        self._left: list[str] = []
+        self._slept: list[Fact] = []  # waits that were over, and whose loop slept on
+        self._exits: list[Fact] = []  # calls of os._exit
+        self._left: list[str] = []  # what is to be told once it has stopped
         self._options: dict[str, Any] = {"strict": True, **options}
         Lifespan(app, **self._options)  # invalid arguments raise here
 
@@ -102,6 +104,10 @@ class Running:
         finally:
             _OWNER.reset(token)
 
+    def _runs_here(self) -> bool:
+        """Tell whether what runs now belongs to the application: a test starts processes, too."""
+        return _OWNER.get(None) is self
+
     def _note_exit(self, at: Place | None, status: int) -> NoReturn:
         """Let a call of os._exit raise: it would end the tests, with whatever status it has."""
         ended = ProcessEnded(f"os._exit({status})")
@@ -111,17 +117,17 @@ class Running:
 
     async def __aenter__(self) -> Self:
         __tracebackhide__ = True
+        # here, not before: only where a loop runs it is known whether that is asyncio's or trio's
         self.lifespan = lifespan_class()(self._call, **self._options)
         token = _OWNER.set(self)  # the application's context is a copy of this one
-        self._threads = {*threading.enumerate()}
+        self._threads = set(threading.enumerate())
         self._ended = ExitStack()
         self._logged = self._ended.enter_context(logging_errors())
         self._disabled = self._ended.enter_context(silenced.noting_disabled_loggers())
-        belongs = lambda: _OWNER.get(None) is self  # noqa: E731  a test starts processes, too
-        self._ended.enter_context(leftovers.noting_starts(belongs))
+        self._ended.enter_context(leftovers.noting_starts(self._runs_here))
         self._ended.enter_context(noting_exits(self._note_exit))
         self._tasks = self._ended.enter_context(_noting_tasks(self))
-        handlers = leftovers.handlers()
+        handlers = leftovers.handlers()  # of this process, before the application can set its own
         try:
             with self._looking():
                 await self.lifespan.__aenter__()
@@ -133,6 +139,7 @@ class Running:
             raise
         finally:
             _OWNER.reset(token)
+        # now: at its shutdown the application may put back those that were there before
         self._taken = listed(leftovers.taken, handlers)
         return self
 
@@ -144,7 +151,7 @@ class Running:
     ) -> None:
         __tracebackhide__ = True
         failure: ShutdownFailed | None = None
-        failed = listed(self._tasks.failed, "died")
+        failed = listed(self._tasks.failed, "died")  # now: the clean-up may await them
         try:
             with self._looking():
                 await self.lifespan.__aexit__(kind, error, traceback)
@@ -158,7 +165,7 @@ class Running:
             raise self._explained(failure) from failure.__cause__
         if error is None:
             self._check()
-        elif self.violations:
+        elif self.violations:  # the test has failed: why it did comes first
             error.add_note(self._summary())
 
     @contextmanager
@@ -178,58 +185,75 @@ class Running:
             raise AssertionError("\n".join(_sentences(self._exits)))
         if self.violations:
             raise ViolationsFound(self._summary(), self.violations)
-        sentences = [f"{_in_words(each)} [{each.rule}]" for each in self._validator.warnings]
-        for sentence in (*sentences, *self._left):
-            warnings.warn(sentence, LifespanWarning, stacklevel=3)
+        sentences = [f"{_in_words(broken)} [{broken.rule}]" for broken in self._validator.warnings]
+        sentences += self._left
+        for sentence in sentences:
+            warnings.warn(sentence, LifespanWarning, stacklevel=3)  # at the line of `async with`
 
     def _explained(self, failure: LifespanFailed) -> LifespanFailed:
         """Remove the frames of lifespec from a failure, and add its cause and a summary."""
         with keeping():
             self._explain(failure)
-        for failed in own_failures(take()):
-            failure.add_note(*_sentences([failed]))
+        for sentence in _sentences(own_failures(take())):
+            failure.add_note(sentence)
+        # all frames of it are lifespec's; those of the application are in its cause
         return failure.with_traceback(None)
 
     def _explain(self, failure: LifespanFailed) -> None:
-        cause, causes = failure.__cause__, [*_sentences(self._causes(failure))]
+        notes = _sentences(self._causes(failure))
+        cause = failure.__cause__
         if cause is not None:
             BaseException.with_traceback(cause, without_lifespec(trace_of(cause)))
             if failure.message.startswith("Traceback"):  # Starlette's is the cause's
                 last = failure.message.strip().splitlines()[-1]
                 failure.args = (str(failure).partition("Traceback")[0] + last,)
-        failure.add_note("\n".join([*causes, self._summary()]))
+        notes.append(self._summary())
+        failure.add_note("\n".join(notes))
 
     def _summary(self) -> str:
         """Return the broken rules, a line each, what was left behind, and the message sequence."""
-        rules = [f"[{each.rule}] {_in_words(each)}" for each in self.violations]
+        lines = [f"[{broken.rule}] {_in_words(broken)}" for broken in self.violations]
+        lines += self._left
+        lines.append("")
         say = translator(language(os.environ))
-        diagrams = [
-            sequence(each.entries, "server", "application", say, columns)
-            for each in self.conversations
-        ]
-        return "\n".join([*rules, *self._left, "", *diagrams]).strip("\n")
+        for conversation in self.conversations:
+            lines.append(sequence(conversation.entries, "server", "application", say, columns))
+        return "\n".join(lines).strip("\n")
 
     def _causes(self, failure: LifespanFailed) -> Iterator[Fact]:
         """Yield why it failed, and what to change."""
         cause = failure.__cause__
         if cause is None:
             cause = self.conversations[-1].caught
-        error = described(cause) if cause is not None else None
-        phase = "startup" if isinstance(failure, StartupFailed) else "shutdown"
-        if isinstance(failure, TimeoutError):
-            what = _doing(cause, self._looks)
-            yield what
-            found = advice.on(what, phase)
+        error = None
+        if cause is not None:
+            error = described(cause)
+        phase = "shutdown"
+        if isinstance(failure, StartupFailed):
+            phase = "startup"
+        if isinstance(failure, TimeoutError):  # its cause is the cancellation, which says no more
+            doing = _doing(cause, self._looks)
+            yield doing
+            change = advice.on(doing, phase)
         else:
             if error:
                 yield error.fact()
             if isinstance(cause, ProcessEnded):
                 return
-            found = error and advice.on_error(error)
-            end = _end(self.conversations[-1].entries)
-            if found is None and end not in FAILED:
-                found = advice.on(Fact(end), phase, error=error)
-        yield from [found] if found else []
+            change = self._advice(error, phase)
+        if change:
+            yield change
+
+    def _advice(self, error: Error | None, phase: str) -> Fact | None:
+        """Return what to change: by what was raised, or else by how the lifespan ended."""
+        if error:
+            of_error = advice.on_error(error)
+            if of_error:
+                return of_error
+        end = _end(self.conversations[-1].entries)
+        if end in FAILED:  # the application itself says why
+            return None
+        return advice.on(Fact(end), phase, error=error)
 
     async def _leftovers(self, failed: Sequence[Fact]) -> list[str]:
         """Name what the application left behind, the errors it logged, and signals it took."""
@@ -238,10 +262,13 @@ class Running:
             left += await self._tasks.left()
         left += listed(leftovers.threads_left, self._threads)
         left += listed(leftovers.processes, os.getpid(), leftovers.is_started)
-        told = [fact("left-behind", what=each) for each in left]
-        told += [fact("has-logged", record=each.fact()) for each in self._logged]
-        told += [*failed, *self._taken, *silenced.facts(self._disabled), *self._slept]
-        return [*_sentences(told), *_sentences(own_failures(take()))]
+        told = [fact("left-behind", what=thing) for thing in left]
+        told += [fact("has-logged", record=record.fact()) for record in self._logged]
+        told += failed
+        told += self._taken
+        told += silenced.facts(self._disabled)
+        told += self._slept
+        return _sentences(told) + _sentences(own_failures(take()))
 
 
 class _Call:
@@ -273,9 +300,10 @@ def _doing(cause: BaseException | None, looks: Looks) -> Fact:
 
     By how its cancellation passed, or by the look before, if the application then went on.
     """
-    trace = [*traceback.walk_tb(trace_of(cause))] if cause is not None else []
-    frames = [frame for frame, _number in trace]
-    at = place(line(*each) for each in trace)
+    trace = trace_of(cause) if cause is not None else None
+    walked = list(traceback.walk_tb(trace))
+    frames = [frame for frame, _number in walked]
+    at = place(line(frame, number) for frame, number in walked)
     if runs(frames, recorded_receive):
         return Fact("doing-idle").at(at, "doing-at")
     awaits = kind_of(frames)
@@ -284,7 +312,9 @@ def _doing(cause: BaseException | None, looks: Looks) -> Fact:
         at, awaits = innermost(looks.slept), "due"
     elif looks.awaits in ("again", "thread") or at in (None, looked_at):
         at, awaits = looked_at, looks.awaits
-    doing = Fact(f"doing-awaits-{awaits}" if awaits else "doing-running")
+    doing = Fact("doing-running")
+    if awaits:
+        doing = Fact(f"doing-awaits-{awaits}")
     return doing.at(at, "doing-at")
 
 
@@ -321,10 +351,12 @@ def _sentences(facts: Iterable[Fact]) -> list[str]:
 
     words = Words(language(os.environ))
     sentences = []
-    for each in facts:
-        commands = tuple(explaining([each]))
-        found = fact("explained", what=each, more=commands) if commands else each
-        sentences.append(words.say(found))
+    for told in facts:
+        explained = told
+        commands = tuple(explaining([told]))
+        if commands:
+            explained = fact("explained", what=told, more=commands)
+        sentences.append(words.say(explained))
     return sentences
 
 
@@ -337,7 +369,8 @@ def _noting_tasks(owner: object) -> Iterator[leftovers.Tasks]:
     except RuntimeError:  # trio
         yield tasks
         return
-    if is_free := loop.get_task_factory() is None:
+    is_free = loop.get_task_factory() is None
+    if is_free:
         loop.set_task_factory(tasks)
     try:
         yield tasks
@@ -348,5 +381,6 @@ def _noting_tasks(owner: object) -> Iterator[leftovers.Tasks]:
 
 def _owner(task: asyncio.Task[Any]) -> object:
     """Return what a task belongs to, by the context in which it was made."""
-    contexts = (each for each in gc.get_referents(task) if isinstance(each, Context))
+    # a task has no method for that before Python 3.12
+    contexts = [part for part in gc.get_referents(task) if isinstance(part, Context)]
     return next((context.get(_OWNER) for context in contexts), None)

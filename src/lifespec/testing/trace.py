@@ -75,6 +75,7 @@ class Recorder:
     def __init__(self, app: Callable[..., Any]) -> None:
         self.app = app
         self.conversations: list[Conversation] = []
+        # the name and so on, and no attribute: one of the application's may be called as one here
         functools.update_wrapper(self, app, updated=())
 
     def __repr__(self) -> str:
@@ -87,7 +88,7 @@ class Recorder:
         conversation = Conversation()
         conversation.note("called", "lifespan")
         self.conversations.append(conversation)
-        with _ending(conversation):
+        with _ending(conversation):  # what is no coroutine function may raise at once
             outcome = self.app(
                 scope,
                 functools.partial(recorded_receive, conversation, receive),
@@ -95,7 +96,7 @@ class Recorder:
             )
         if inspect.isawaitable(outcome):
             return _awaited(conversation, outcome)
-        conversation.note("returned")
+        conversation.note("returned")  # it is no application: the server finds that out, too
         return outcome
 
 
@@ -109,7 +110,7 @@ def _ending(conversation: Conversation) -> Iterator[None]:
     try:
         yield
     except asyncio.CancelledError as error:
-        if conversation.note_cancellation():
+        if conversation.note_cancellation():  # noted when it came; now the call has ended
             conversation.note("raised", type(error).__name__)
         raise
     except BaseException as error:
