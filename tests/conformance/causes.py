@@ -1025,7 +1025,7 @@ async def life(app):
     yield
 
 ## aymene69/stremio-jackett#159
-> AssertionError, in `LogFilter.__call__`, shop.py:17, when it was called with the scope
+> in `LogFilter.__call__`, shop.py:17, when it was called with the scope
 from starlette.requests import Request
 class LogFilter:
     def __init__(self, app):
