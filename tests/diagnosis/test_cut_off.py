@@ -1,8 +1,11 @@
 """The steps of an exception, as the trace function notes them, with and without their source."""
 
+import asyncio
+import contextlib
 import sys
 import traceback
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,18 +38,65 @@ def test_an_exception_is_noted_with_its_steps() -> None:
     assert steps[0].depth == steps[1].depth + 1
 
 
-CODE = "raise OSError\nclose()\n"
+CODE = "try:\n    raise OSError\n    close()\nfinally:\n    pass\nlater()\n"
 
 
-@pytest.mark.parametrize(("source", "kinds"), [(CODE, ["left-out"]), ("def broken(", [])])
+@pytest.mark.parametrize(("source", "lines"), [(CODE, [3]), ("def broken(", [])])
 def test_code_without_its_source_says_nothing(
-    source: str, kinds: list[str], tmp_path: Path
+    source: str, lines: list[int], tmp_path: Path
 ) -> None:
     path = tmp_path / "shop.py"
     path.write_text(source)
     passing = cut_off.Passing(root.__code__)
     steps = []
     for depth, code in enumerate([root.__code__, compile(CODE, str(path), "exec")]):
-        steps.append(cut_off.PassedFrame(code, 1, depth, in_lifespan=True, after=[]))
+        steps.append(cut_off.PassedFrame(code, 2, depth, in_lifespan=True, after=[]))
     passing.passed[0] = (OSError(), steps)
-    assert [each.kind for each in passing.facts(complete=False)] == kinds
+    told = list(passing.facts(complete=False))
+    assert [each.parts["place"].parts["line"] for each in told] == lines
+
+
+WORK = """\
+async def work():
+    try:
+
+        async with lock:
+
+            await fails()
+            await close()
+        await later()
+    except BaseException:
+        pass
+"""
+LIBRARY = contextlib.suppress.__exit__.__code__
+
+
+@pytest.mark.parametrize(
+    ("error", "steps", "kind", "line"),
+    [
+        # the line of `with` runs once more on the way out, and what is inside comes first
+        (asyncio.CancelledError(), [(6, [4, 9])], "skipped", 7),
+        # an error that a library has caught left the outermost of the author's functions
+        (OSError(), [(6, []), (8, [])], "cut-off-error", 8),
+    ],
+)
+def test_what_is_left_out_has_its_line(
+    error: BaseException,
+    steps: list[tuple[int, list[int]]],
+    kind: str,
+    line: int,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text(WORK)
+    variables: dict[str, Any] = {}
+    exec(compile(WORK, str(path), "exec"), variables)  # noqa: S102
+    passing, passed = cut_off.Passing(root.__code__), []
+    for depth, (number, after) in enumerate(steps):
+        code = variables["work"].__code__
+        passed.append(cut_off.PassedFrame(code, number, 9 - depth, in_lifespan=True, after=after))
+    if kind == "cut-off-error":
+        passed.append(cut_off.PassedFrame(LIBRARY, 1, 1, in_lifespan=True, after=[]))
+    passing.passed[0] = (error, passed)
+    [told] = passing.facts(complete=True)
+    assert (told.kind, told.parts["place"].parts["line"]) == (kind, line)

@@ -252,7 +252,9 @@ def test_what_a_router_gets_later_is_told_with_the_call() -> None:
     late = {each.name: each for each in registered.late(before, [call])}
     assert {each.kind for each in late.values()} == {registered.REGISTERED_LATE}
     assert late["life"].place == call.place
-    assert late["opens"].place.function == "opens"
+    where = ("opens", Path(__file__).name, opens.__code__.co_firstlineno)
+    place = late["opens"].place
+    assert (place.function, Path(place.file).name, place.line) == where
     app.router.routes.clear()
     app.router.lifespan_context = life
     assert {each.name for each in registered.late(before, [])} == {*late}
