@@ -76,6 +76,7 @@ LIBRARY = contextlib.suppress.__exit__.__code__
     [
         # the line of `with` runs once more on the way out, and what is inside comes first
         (asyncio.CancelledError(), [(6, [4, 9])], "skipped", 7),
+        (asyncio.CancelledError(), [(7, [4, 9])], "skipped", 8),
         # an error that a library has caught left the outermost of the author's functions
         (OSError(), [(6, []), (8, [])], "cut-off-error", 8),
     ],
