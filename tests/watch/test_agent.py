@@ -467,6 +467,14 @@ def test_it_writes_where_blocking_calls_are_forbidden(
     assert len(lines(agent, seen.Shutdown)) == 1
 
 
+def test_a_full_disk_stops_no_server(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(agent, "write", full)
+    agent.note("Shutdown", "uvicorn")
+
+
 def test_an_import_is_that_of_the_authors_line() -> None:
     def loads(name: str) -> Any:
         code = SimpleNamespace(co_name="_find_and_load", co_filename="<frozen importlib>")

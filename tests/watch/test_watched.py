@@ -233,6 +233,19 @@ def test_what_to_change_depends_on_what_was_raised_and_on_the_server(
     assert cause.advice == Fact(advice)
 
 
+@pytest.mark.parametrize("field", ["known", "requests", "blocked"])
+def test_a_cause_at_another_line_is_another_one(field: str, tmp_path: Path) -> None:
+    identities = []
+    for lines in LINES, LINES, LINES[:1]:
+        parts = {"known": CALL, "requests": GET, "blocked": Blocked(3, lines)}
+        part = parts[field]._replace(lines=lines)  # type: ignore[attr-defined]
+        phase = STARTING if field == "known" else STOPPING
+        found = process(tmp_path, *phase, look(**{field: [part]}, open=1))
+        (cause,) = causes(found, lambda at: 6.0 - at, 3.0)
+        identities.append(cause.identity)
+    assert identities[0] == identities[1] != identities[2]
+
+
 def test_a_signal_counts_where_the_server_says_nothing(tmp_path: Path) -> None:
     found = process(tmp_path, *SERVING, look(requests=[GET], open=1))
     for told, count in ((None, 0), (1.0, 1), (5.0, 0)):
