@@ -8,8 +8,8 @@ import pytest
 from lifespec import pages
 from lifespec.catalog import columns
 from lifespec.diagnosis import advice
-from lifespec.diagnosis.fact import Fact
-from lifespec.diagnosis.problem import FAILING, PROBLEMS, names_of
+from lifespec.diagnosis.fact import Fact, fact
+from lifespec.diagnosis.problem import FAILING, PROBLEMS, names_of, problem_of
 from lifespec.words import FOLDERS, sentences
 from lifespec_pages.block import Block
 from lifespec_pages.page import blocks
@@ -63,6 +63,34 @@ def test_each_row_of_advice_names_a_problem() -> None:
 def test_a_headline_can_name_each_problem_that_fails() -> None:
     headlines = {kind for kind in sentences() if kind.startswith("found-")}
     assert headlines == {f"found-{name}" for name in FAILING}
+
+
+# beside what the programs of the pages show: with "!" what fails with --strict, too
+KINDS = """
+thread-stays    thread-left! process-held
+never-ran       never-ran! never-ran-mounted! registered-late!
+cut-off         cut-off! cut-off-error! skipped clean-up-cut-off clean-up-cut-off-somewhere
+task-failed     died! died-stopping!
+state-dropped   state-dropped! state-unseen!
+left-open       unclosed! unfinished!
+task-left       task-left! task-unawaited!
+lifespan-shape  given-module given-no-lifespan
+startup-raised  headline-does-not-start failed failed-again start-lost
+blocks-the-loop  way-out-blocked doing-blocked doing-blocked-thread doing-blocked-future
+set-from-thread  due! doing-awaits-due
+open-requests   open-requests open-background open-requests-and-background
+signal-lost     signal-lost
+shutdown-skipped  without-shutdown startup-cut-off
+"""
+
+
+@pytest.mark.parametrize("row", KINDS.strip().splitlines())
+def test_a_fact_leads_to_the_page_of_its_problem(row: str) -> None:
+    name, *kinds = row.split()
+    for kind in kinds:
+        told = Fact(kind.rstrip("!"))
+        assert names_of([told]) == [name]
+        assert problem_of(fact("at", what=told)) == (name if kind.endswith("!") else "")
 
 
 def test_a_kind_of_fact_tells_of_one_problem() -> None:
