@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lifespec.catalog import WIDTH, Translate, read_catalog, wrapped
 from lifespec.diagnosis.fact import Fact, fact
-from lifespec.diagnosis.problem import names_of
+from lifespec.diagnosis.problem import PROBLEMS, names_of
 from lifespec.words import base, site
 
 CHECKOUT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
 FILE = re.compile(r"\.file-(\w+)")
 LABEL = re.compile(r"^(?:\(.*\)=|\{[.#].*\})$")  # an anchor, or classes of what follows
 LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
-ROLE = re.compile(r"\{[\w:]+\}`([^`]*)`")
+ROLE = re.compile(r"(《?)\{(\w+)[\w:]*\}`([^`]*)`(》?)")  # with the marks of a title in Chinese
 TARGET = re.compile(r"^(.*?) ?<(.*)>$")
 
 
@@ -82,6 +82,8 @@ def problem_lines(name: str, language: str) -> Iterator[str]:
         if kind == "code":
             for line in text.split("\n"):
                 yield f"{CODE_INDENT}{line}".rstrip()
+        elif kind == "output":  # it is as wide as the terminal already
+            yield from text.split("\n")
         elif kind == "item":
             yield from wrapped(f"- {_plain(translate(text), language)}", WIDTH, "  ")
         else:
@@ -141,25 +143,39 @@ def _in_language(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tu
     for number, (kind, text) in enumerate(parts):
         if kind in ("heading", "paragraph", "item", "caption"):
             yield kind, text
-        elif kind == CHINESE:
+            continue
+        following = [kind for kind, _text in parts[number + 1 : number + 2]]
+        if kind == CHINESE:
             if language == "zh":
-                yield "code", text
-        elif kind.startswith("{output}"):
-            following = [kind for kind, _text in parts[number + 1 : number + 2]]
-            if language == "en" or following != [CHINESE]:
-                yield "code", text
+                yield "output", text
+        elif language == "zh" and following == [CHINESE]:  # the same in English
+            continue
+        elif kind == "text" or kind.startswith("{output}"):
+            yield "output", text
         elif not kind.startswith("{"):
             yield "code", text
 
 
 def _plain(text: str, language: str) -> str:
-    """Return a text without the marks of links and roles: a page of the site by its address."""
+    """Return a text without the marks of links and roles.
+
+    A page of the site is its address, if that is known; that of a problem is the command for it.
+    """
 
     def named(role: re.Match[str]) -> str:
-        shown = TARGET.match(role[1])
+        before, kind, name, after = role.groups()
+        shown = TARGET.match(name)
         if shown:
-            return shown[1]
-        return role[1].removeprefix("/")
+            return f"{before}{shown[1]}{after}"
+        name = name.removeprefix("/")
+        problem = name.removeprefix("problems/")
+        behind_word = before and role.string[: role.start()][-1:].isalnum()
+        space = " " if behind_word else ""  # which the mark has stood for
+        if kind == "doc" and problem in PROBLEMS:
+            return f"{space}`lifespec explain {problem}`"
+        if kind == "doc" and base():
+            return f"{space}{site(language)}{name}.html"
+        return f"{before}{name}{after}"
 
     def linked(link: re.Match[str]) -> str:
         text, address = link.groups()

@@ -34,7 +34,7 @@ assert
 ```
 
 - [a](https://a.b)
-- [b](b.md)
+- [b](b.md), {doc}`/hang`, {doc}`/problems/busy`, {ref}`it`
 """
 CATALOG = """\
 msgid "Title of {term}`it <it>`"
@@ -42,7 +42,11 @@ msgstr "标题"
 
 msgid "[a](https://a.b)"
 msgstr "[甲](https://a.b)"
+
+msgid "[b](b.md), {doc}`/hang`, {doc}`/problems/busy`, {ref}`it`"
+msgstr "见《{doc}`/hang`》、《{doc}`/problems/busy`》、“{ref}`it`”"
 """
+HANG = "https://spec.example/{}/hang.html"
 LANGUAGES = sorted(words.FOLDERS)
 
 
@@ -93,18 +97,31 @@ def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "title", "kept", "first"),
-    [("en", "Title of it", "kept", "a (https://a.b)"), ("zh", "标题", "遵守", "甲（https://a.b）")],
+    ("language", "title", "kept", "items"),
+    [
+        (
+            "en",
+            "Title of it",
+            "kept",
+            ["- a (https://a.b)", f"- b, {HANG.format('en')}, `lifespec explain busy`, it"],
+        ),
+        (
+            "zh",
+            "标题",
+            "遵守",
+            ["- 甲（https://a.b）", f"- 见 {HANG.format('zh-cn')}、`lifespec explain busy`、“it”"],
+        ),
+    ],
 )
 def test_a_page_comes_from_the_package_where_it_is_installed(
     language: str,
     title: str,
     kept: str,
-    first: str,
+    items: list[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    code = ["shop.py:", "    pass", "", f"    {kept}"]
+    code = ["shop.py:", "    pass", "", kept]
     folder = tmp_path / "problems"
     folder.mkdir()
     (folder / "busy.md").write_text(PAGE)
@@ -114,7 +131,7 @@ def test_a_page_comes_from_the_package_where_it_is_installed(
     pages.problem_catalog.cache_clear()
     try:
         *lines, _, address = pages.problem_lines("busy", language)
-        assert lines == [title, "", *code, "", f"- {first}", "- b"]
+        assert lines == [title, "", *code, "", *items]
         assert address == f"https://spec.example/{words.FOLDERS[language]}/problems/busy.html"
         assert pages.title("busy", language) == title
     finally:
