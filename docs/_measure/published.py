@@ -42,6 +42,8 @@ ALIKE = {
     "watch: the interpreter of ": "true",
     "hang: the interpreter of ": "true",
     "watch: startup has not begun: the import of ": "true",
+    "watch: no server has begun to serve: ": "true",
+    "hang: no server has begun to serve: ": "true",
     "watch: startup has lasted ": "true",
     "hang: Uvicorn looks at Ctrl-C only when ": "true",
     "hang: Ctrl-C came ": "true",
