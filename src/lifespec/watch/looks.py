@@ -206,8 +206,8 @@ def of_command(frames: list[Any], servers: set[str]) -> list[Any]:
         names = frame.f_globals
         if names.get("__name__") == "__main__":
             imported = sys.modules.keys() & set(frame.f_code.co_names)
-            for name in (names.get("__package__") or "", *imported):
-                packages.add(name.partition(".")[0])
+            imported.add(names.get("__package__") or "")
+            packages.update(name.partition(".")[0] for name in imported)
         elif not stacks.says_nothing(frame.f_code.co_filename):
             package = str(names.get("__name__", "")).partition(".")[0]
             if package in packages - servers - {""}:
