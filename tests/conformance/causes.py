@@ -870,6 +870,16 @@ async def life(app):
     yield
     begun[0].cancel()
 
+## its first start prepares something in a task
+import asyncio
+ready = []
+async def prepare():
+    ready.append(1)
+async def life(app):
+    if not ready:
+        await asyncio.create_task(prepare())
+    yield
+
 ## each start includes a router
 > each start adds a route `/api/shop`; the one of the first start answers
 = second-start

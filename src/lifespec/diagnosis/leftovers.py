@@ -60,9 +60,16 @@ class Tasks:
             if not (code and is_ours(code.co_filename)):
                 made = self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
                 if made is not None:
-                    function = short_name(getattr(coroutine, "__qualname__", ""))
-                    self.begun.setdefault((function, made), time.monotonic())
+                    self.begun.setdefault((_called(coroutine), made), time.monotonic())
         return task
+
+    def running(self) -> set[tuple[str, Place]]:
+        """Return the functions of the tasks that still run, and the author's lines of each."""
+        running = set()
+        for task, made in list(self.made.items()):
+            if made is not None and not task.done():
+                running.add((_called(task.get_coro()), made))
+        return running
 
     def failed(self, kind: str) -> list[Fact]:
         """Return the tasks whose exceptions were never retrieved, as facts of this kind."""
@@ -91,6 +98,10 @@ class Tasks:
             kind = "task-unawaited" if task.cancelling() else "task-left"
             facts.append(fact(kind, name=task_name(task, self.made.get(task))))
         return sorted(facts, key=str)
+
+
+def _called(coroutine: object) -> str:
+    return short_name(getattr(coroutine, "__qualname__", ""))
 
 
 def _unretrieved(task: asyncio.Task[Any]) -> BaseException | None:

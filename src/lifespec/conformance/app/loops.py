@@ -29,7 +29,7 @@ class Asyncio:
         self.tasks = Tasks()
         self.loop.set_task_factory(self.tasks)
         self.failed_tasks, self.tasks_left = self.tasks.failed, self.tasks.left
-        self.tasks_begun = self.tasks.begun
+        self.tasks_begun, self.tasks_running = self.tasks.begun, self.tasks.running
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
@@ -100,8 +100,12 @@ class Trio:
         with self.trio.move_on_after(seconds):
             await event.wait()
 
-    async def tasks_left(self) -> list[Fact]:
+    def tasks_running(self) -> set[tuple[str, Place]]:
         """Return the tasks that still run: none."""
+        return set()
+
+    async def tasks_left(self) -> list[Fact]:
+        """Return the tasks that still run at the end: none."""
         return []
 
     def failed_tasks(self, _kind: str) -> list[Fact]:

@@ -101,6 +101,7 @@ class Observation:
     reply: Fact | None = None  # what came of the request
     before: "Observation | None" = None  # what was seen in the event loop before this one
     tasks: dict[tuple[str, Place], float] = field(default_factory=dict)  # that it has begun
+    running: set[tuple[str, Place]] = field(default_factory=set)  # of these when it is to stop
     routes: tuple[str, ...] = ()  # the paths of its routes at the end, if it has a list of these
     printed: tuple[str, ...] = ()  # the last lines of its output
 

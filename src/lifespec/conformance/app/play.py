@@ -219,6 +219,7 @@ class PlayedCall(Answers):
         if event["type"] == SHUTDOWN:
             self.seen.facts += leftovers.taken(self.handlers)
             self._note_failed_tasks("died")
+            self.seen.running = self.loop.tasks_running()
             self.supervisor.stops()
         self.inbox.append(event)
         self.idle = False

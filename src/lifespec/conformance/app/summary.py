@@ -349,15 +349,18 @@ def second_start(again: Observation | None, limit: float) -> Iterator[Fact]:
 
 
 def _not_begun_again(again: Observation | None) -> Iterator[Fact]:
-    """Yield the tasks that the first startup has begun, and that the second start never begins."""
+    """Yield the tasks that the first startup has begun, and that the second start never begins.
+
+    Those that ran on until it was to stop: what startup itself needs once may be done once.
+    """
     if again is None or again.before is None:
         return
     if again.startup.how != "complete" or again.shutdown.how != "complete":  # told otherwise
         return
     before = again.before
     _begin, end = before.span("startup")
-    for (function, place), begun in before.tasks.items():
-        if begun <= end and (function, place) not in again.tasks:
+    for function, place in sorted(before.running - again.tasks.keys()):
+        if before.tasks[function, place] <= end:
             name = fact("task", name=f"`{function}`", place=place.fact())
             yield fact("not-begun-again", name=name)
 
