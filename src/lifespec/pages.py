@@ -159,7 +159,8 @@ def _in_language(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tu
 def _plain(text: str, language: str) -> str:
     """Return a text without the marks of links and roles.
 
-    A page of the site is its address, if that is known; that of a problem is the command for it.
+    A page of the site is its address, if that is known, else its file; that of a problem is the
+    command for it.
     """
 
     def named(role: re.Match[str]) -> str:
@@ -173,8 +174,9 @@ def _plain(text: str, language: str) -> str:
         space = " " if behind_word else ""  # which the mark has stood for
         if kind == "doc" and problem in PROBLEMS:
             return f"{space}`lifespec explain {problem}`"
-        if kind == "doc" and base():
-            return f"{space}{site(language)}{name}.html"
+        if kind == "doc":
+            address = f"{site(language)}{name}.html" if base() else f"docs/{name}.md"
+            return f"{space}{address}"
         return f"{before}{name}{after}"
 
     def linked(link: re.Match[str]) -> str:

@@ -27,7 +27,7 @@ from lifespec.watch.watched import WatchedProcess
 from lifespec.words import Words
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 60.0
+LIMIT = 120.0
 WATCH = [sys.executable, "-m", "lifespec", "watch"]
 # says each signal that comes, and ends a while after the first, or after as many as it is told
 COUNTS = """
