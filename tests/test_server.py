@@ -79,15 +79,16 @@ async def test_a_refusal_that_escapes_in_a_group_is_logged_as_an_error(
     assert logged() == [("INFO", f"{NOT_SUPPORTED}: {lifespan.error!r}", False), RAISED]
 
 
+@pytest.mark.parametrize("seconds", [0, 1])
 @both
 async def test_what_it_raises_when_nobody_waits_any_more_is_logged_and_changes_nothing(
-    on: Any, logged: Any
+    on: Any, logged: Any, seconds: float
 ) -> None:
     def fail() -> None:
         raise LookupError
 
     app = on.tidies("receive", 60, seconds=9, then=fail)
-    lifespan = on.Lifespan(app, startup_timeout=1, grace=1)
+    lifespan = on.Lifespan(app, startup_timeout=seconds, grace=1)
     with pytest.raises(StartupTimeout):
         await lifespan.startup()
     await on.sleep(20)
