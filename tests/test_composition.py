@@ -118,9 +118,10 @@ async def test_a_part_that_raises_after_it_received_startup(on: Any) -> None:
             combine_lifespans(on.correct, on.says("receive", OSError("no pool")))
         ).startup()
     assert caught.value.message == "no pool"
-    app = combine_lifespans(on.correct, on.says(OSError("on the scope")))
-    async with on.Lifespan(app) as lifespan:
-        assert lifespan.supported
+    # before it received, without raising, or once it had answered: the others are served
+    for steps in ([OSError("on the scope")], ["receive"], ["receive", STARTED, OSError("burst")]):
+        async with on.Lifespan(combine_lifespans(on.correct, on.says(*steps))) as lifespan:
+            assert lifespan.supported
 
 
 CRASHED = "The application crashed before it answered shutdown: OSError('disk full')"
