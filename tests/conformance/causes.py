@@ -880,6 +880,21 @@ async def life(app):
         await asyncio.create_task(prepare())
     yield
 
+## its first request begins a task
+import asyncio
+from starlette.responses import PlainTextResponse
+begun = []
+async def home(request):
+    if not begun:
+        begun.append(asyncio.create_task(asyncio.sleep(60)))
+    return PlainTextResponse("12 apples")
+async def life(app):
+    yield
+    for task in begun:
+        task.cancel()
+app = Starlette(lifespan=life)
+app.add_route("/", home)
+
 ## each start includes a router
 > each start adds a route `/api/shop`; the one of the first start answers
 = second-start
