@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import re
+import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -152,13 +153,19 @@ async def test_another_lifespan_is_replaced_with_a_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The application's own would not run, and nothing else would tell."""
+
+    class Empty(list[Any]):
+        def __call__(self, _: object) -> Any: ...
+
     given = Starlette(lifespan=life())
-    for app in (Starlette(), respond, given, with_lifespan(respond, life())):
+    lifespans = life(), Empty()
+    for app in (Starlette(), respond, given, *(with_lifespan(respond, own) for own in lifespans)):
         async with Lifespan(with_lifespan(app, life())):
             pass
-    assert [each.levelname for each in caplog.records] == ["WARNING"] * 2
-    sentence = "with_lifespan replaces the lifespan of the application, <function life"
-    assert all(each.getMessage().startswith(sentence) for each in caplog.records)
+    assert [each.levelname for each in caplog.records] == ["WARNING"] * 3
+    sentence = "with_lifespan replaces the lifespan of the application, "
+    for record, own in zip(caplog.records, ("<function life", "<function life", "[]"), strict=True):
+        assert record.getMessage().startswith(sentence + own)
 
 
 class Unspeakable(Exception):
@@ -204,12 +211,23 @@ async def test_what_gives_no_context_fails_startup(on: Any, lifespan: Any, messa
 
 
 @pytest.mark.parametrize("error", [GeneratorExit(), asyncio.CancelledError()])
-def test_where_no_event_loop_runs(error: BaseException) -> None:
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_where_no_task_runs(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch, *, in_loop: bool
+) -> None:
     """A coroutine that is closed answers nothing; a CancelledError is a failure as any other."""
+    monkeypatch.delitem(sys.modules, "trio")  # nor is there another library
     sent: list[Any] = []
     call: Any = by_hand(with_lifespan(respond, life(raises(error))), sent, "lifespan.startup")
-    with pytest.raises(type(error)):
-        call.send(None)
+    loop = asyncio.new_event_loop() if in_loop else None
+    asyncio._set_running_loop(loop)
+    try:
+        with pytest.raises(type(error)):
+            call.send(None)
+    finally:
+        asyncio._set_running_loop(None)
+        if loop:
+            loop.close()
     assert bool(sent) is isinstance(error, asyncio.CancelledError)
 
 

@@ -39,15 +39,23 @@ async def test_an_answer_at_the_very_moment_of_the_limit_is_in_time(limit: float
     assert lifespan.outcome == "returned"
 
 
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (SystemExit(5), "The application exits after the server stopped waiting"),
+        (OSError(), "The application raised after the server stopped waiting: OSError()"),
+    ],
+)
 @on_trio
-async def test_an_exit_after_the_server_stopped_waiting_is_in_the_log(logged: Any) -> None:
+async def test_what_it_raises_after_the_server_stopped_waiting_is_in_the_log(
+    logged: Any, error: BaseException, sentence: str
+) -> None:
     def leave() -> None:
-        raise SystemExit(5)
+        raise error
 
     with pytest.raises(StartupTimeout):
         await Lifespan(tidies(seconds=60, then=leave), startup_timeout=1, grace=2).startup()
     await trio.sleep(100)
-    sentence = "The application exits after the server stopped waiting"
     assert logged()[2:] == [("ERROR", sentence, True)]
 
 
@@ -79,7 +87,7 @@ async def test_shutdown_may_be_called_in_any_scope_and_task_of_the_body() -> Non
 
 
 @on_trio
-async def test_an_exit_that_comes_of_the_cancellation_of_startup_is_not_lost() -> None:
+async def test_an_exit_that_comes_of_the_cancellation_of_startup_is_not_lost(logged: Any) -> None:
     def leave() -> None:
         raise SystemExit(3)
 
@@ -87,6 +95,7 @@ async def test_an_exit_that_comes_of_the_cancellation_of_startup_is_not_lost() -
     with pytest.raises(SystemExit):
         await ON.cancelled(lifespan.startup, 5)
     assert (lifespan.outcome, trio.current_time()) == ("cancelled", 6)
+    assert "ERROR" not in [level for level, *_ in logged()]
 
 
 def test_what_nobody_shuts_down_is_cancelled_when_trio_ends_and_has_crashed() -> None:

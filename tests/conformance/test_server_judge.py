@@ -305,8 +305,12 @@ STATE: list[Row] = [
     ("late key", saw("state", *BEGUN, answers=answered("/late", state={})), "skip progress"),
     ("late key", saw(*LATE[:-1]), "skip progress"),
     # at shutdown it is the same object with the same values
-    ("untouched", saw("state", *BEGUN, ENDING), "holds state-at-shutdown"),
-    ("untouched", saw("state", *BEGUN, ENDING._replace(ids={})), "broken state-at-shutdown"),
+    ("untouched", saw("state", *BEGUN, ENDING), f"holds state-at-shutdown state={LIVE['state']}"),
+    (
+        "untouched",
+        saw("state", *BEGUN, ENDING._replace(ids={}, state={"pool": 1}), ENDING),
+        "broken state-at-shutdown state={'pool': 1}",
+    ),
     ("untouched", saw("state", *BEGUN, ENDING._replace(state_id=8)), "broken state-at-shutdown"),
     ("untouched", saw("state", *BEGUN), "skip no-shutdown"),
     # where a request had the state itself, what changed it is not known

@@ -215,7 +215,19 @@ def wsgi(environ: Any, start_response: Any) -> Any:
 def uvicorn(**options: Any) -> None:
     import uvicorn  # noqa: PLC0415
 
-    uvicorn.run(**{"app": f"{__name__}:app", "port": 1} | options)
+    address = {"host": "203.0.113.1", "port": 1}  # which no machine can bind
+    uvicorn.run(**{"app": f"{__name__}:app", **address} | options)
+
+
+def uvicorn_own() -> None:
+    import uvicorn  # noqa: PLC0415
+
+    class Own(uvicorn.Server):
+        async def serve(self, sockets: Any = None) -> None:
+            self.should_exit = True
+            await self._serve(sockets)
+
+    Own(uvicorn.Config(app, port=0)).run()
 
 
 def uvicorn_loaded() -> None:
@@ -279,6 +291,7 @@ ROWS: list[tuple[Any, dict[str, Any], tuple[Any, ...]]] = [
     (uvicorn, {"lifespan": "off"}, ("uvicorn", app, NAME, {"off"})),
     (uvicorn, {"proxy_headers": False}, ("uvicorn", app, NAME, set())),
     (uvicorn_loaded, {}, ("uvicorn", app, "", set())),
+    (uvicorn_own, {}, ("uvicorn", app, "", set())),
     (uvicorn, {"reload": True}, ("uvicorn", app, NAME, set())),
     (uvicorn, {"workers": 2}, ("uvicorn", app, NAME, set())),
     (hypercorn, {}, ("hypercorn", app, NAME, set())),
@@ -306,6 +319,8 @@ def given(serve: Any, options: dict[str, Any]) -> Any:
         serve(**options)
     except Taken as taken:
         return taken.args
+    except BaseException as error:  # nothing may leave the fork
+        return error
     return "served"
 
 

@@ -12,6 +12,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ NO_FAILURES = (StopIteration, StopAsyncIteration, GeneratorExit)  # by which Pyt
 ASYNCHRONOUS = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 BY_SCOPE = ("Cancelled via cancel scope", "Cancelled by cancel scope")  # anyio says
 SCOPES = ("anyio/_backends/_asyncio.py", "trio/_core/_run.py")  # files with a CancelScope
+ALTERNATIVES = ("handlers", "cases")  # of which one runs, and none after another
 LOOPS = (ast.While, ast.For, ast.AsyncFor)
 INFINITE = float("inf")
 AWAITS = (ast.Await, ast.AsyncWith, ast.AsyncFor)
@@ -183,8 +185,9 @@ class Passing:
         if _is_by_limit(error, cancels):
             return False
         blocks = _blocks(step)
+        resumed = _resumed(step, blocks)
         for block in blocks:
-            if block.name == "body" and _handles(block.owner, step.after):
+            if block.name == "body" and _handles(block.owner, resumed):
                 return False
         if step.in_lifespan and any(cancel.by is step.code for cancel in cancels):
             return True
@@ -229,12 +232,10 @@ def _catcher(steps: list[PassedFrame]) -> PassedFrame:
     return min(inside or steps, key=lambda step: step.depth)
 
 
-def _handles(owner: Any, after: list[int]) -> bool:
-    """Tell whether a handler of a `try` was what ran after an exception."""
-    if not after:
-        return False
-    handlers = getattr(owner, "handlers", [])
-    return any(handler.lineno <= after[0] <= handler.end_lineno for handler in handlers)
+def _handles(owner: Any, line: int) -> bool:
+    """Tell whether a line is one of a handler of a `try`."""
+    inner = _inner(owner, line)
+    return inner is not None and inner.name == "handlers"
 
 
 def _skipped_in_block(step: PassedFrame) -> Iterator[Fact]:
@@ -273,6 +274,7 @@ def _caught(step: PassedFrame) -> list[Block]:
     """
     blocks = _blocks(step)
     resumed = _resumed(step, blocks)
+    around = [block.owner for block in blocks_at(step.code.co_filename, resumed)]
     innermost_handled = None
     outermost_left = len(blocks)  # none so far
     for number, block in enumerate(blocks):
@@ -280,32 +282,36 @@ def _caught(step: PassedFrame) -> list[Block]:
             continue
         if _handles(block.owner, resumed):
             innermost_handled = number
-        if _is_left(block, resumed):
+        if isinstance(block.owner, ast.With | ast.AsyncWith) and block.owner not in around:
             outermost_left = min(outermost_left, number)
     if innermost_handled is not None:
         return blocks[innermost_handled:]
     return blocks[outermost_left:]
 
 
-def _resumed(step: PassedFrame, blocks: list[Block]) -> list[int]:
-    """Return the line at which a function went on after an exception; none if it did not.
+def _resumed(step: PassedFrame, blocks: list[Block]) -> int:
+    """Return the line at which a function went on after an exception; 0 if it did not.
 
-    Lines of the blocks around it do not count: that of a `with` runs once more on the way out, and
-    that of a loop before each turn.
+    Heads of the blocks around it do not count: that of a `with` runs once more on the way out, that
+    of a loop before each turn, and that of an `except` also if it is for another exception.
     """
-    headers = {block.owner.lineno for block in blocks if hasattr(block.owner, "lineno")}
+    heads: set[int] = set()
+    for block in blocks:
+        statement = block.statements[block.at]
+        if hasattr(statement, "body") and hasattr(statement, "lineno"):  # a `case` has no line
+            heads.add(statement.lineno)
+            heads.update(_head(statement))
+        for handler in getattr(statement, "handlers", []):
+            heads.update(_head(handler))
     for line in step.after:
-        if line not in headers:
-            return [line]
-    return []
+        if line not in heads:
+            return line
+    return 0
 
 
-def _is_left(block: Block, resumed: list[int]) -> bool:
-    """Tell whether a block is that of a `with`, to which its function did not come back."""
-    if not isinstance(block.owner, ast.With | ast.AsyncWith):
-        return False
-    first, last = block.statements[0].lineno, block.statements[-1].end_lineno
-    return not any(first <= line <= last for line in resumed)
+def _head(node: Any) -> range:
+    """Return the lines before the first one of a block."""
+    return range(node.lineno, node.body[0].lineno)
 
 
 def _left_out(steps: list[PassedFrame]) -> Iterator[Fact]:
@@ -361,7 +367,7 @@ def blocks_at(file: str, line: int) -> list[Block]:
     """Return the blocks of a function that have a line, the outermost first."""
     blocks: list[Block] = []
     try:
-        node: Any = ast.parse("".join(linecache.getlines(file)))
+        node: Any = _parsed("".join(linecache.getlines(file)))
     except SyntaxError:  # it is no source of Python, or has changed
         return blocks
     while inner := _inner(node, line):
@@ -372,11 +378,21 @@ def blocks_at(file: str, line: int) -> list[Block]:
     return blocks
 
 
+@lru_cache(maxsize=4)  # a block of the same text is the same object each time
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def _inner(node: Any, number: int) -> Block | None:
     """Return the block of a statement that has a line, if the line is in one."""
-    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+    for name in ("body", "orelse", "finalbody", *ALTERNATIVES):
         statements = getattr(node, name, [])
         for index, statement in enumerate(statements):
-            if statement.lineno <= number <= statement.end_lineno:
+            first, last = statement, statement
+            if isinstance(statement, ast.match_case):  # which has no line itself
+                first, last = statement.pattern, statement.body[-1]
+            if first.lineno <= number <= last.end_lineno:
+                if name in ALTERNATIVES:
+                    return Block(node, name, [statement], 0)
                 return Block(node, name, statements, index)
     return None
