@@ -1,11 +1,12 @@
 """What is said of what was seen, where no small application shows it."""
 
 import asyncio
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from lifespec.conformance.app.answers import SendRefused
+from lifespec.conformance.app.answers import Answers, SendRefused
 from lifespec.conformance.app.judge import ApplicationJudge
 from lifespec.conformance.app.observation import Broken, Observation
 from lifespec.conformance.app.summary import Summary, second_start
@@ -14,7 +15,7 @@ from lifespec.conformance.cases import Expectation
 from lifespec.conformance.log import Log, LogLine
 from lifespec.diagnosis import advice
 from lifespec.diagnosis.author import described
-from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.fact import Error, Fact, Place, fact
 from lifespec.diagnosis.logged import Logged
 from lifespec.words import Words
 from sights import in_words
@@ -42,6 +43,15 @@ RETURNED = (
     " server that logs nothing else takes this for an application without lifespan support, and"
     " serves it all the same."
 )
+
+
+def raised_here() -> Error:
+    """Return an exception that a line of this file has raised."""
+    with pytest.raises(LookupError) as caught:
+        raise LookupError
+    return described(caught.value)
+
+
 NOT_CALLABLE = described(TypeError("'module' object is not callable"))
 
 
@@ -99,6 +109,9 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
         (saw("complete", "returned serving", framework="Flama"), "change", []),
         (saw("returned scope", framework="Flama", refuses=True), "change",
          [Words().say(Fact("advise-any-scope"))]),
+        # it raised in a line of its author, whatever framework has called that
+        (saw("raised scope", framework="Flama", error=raised_here()), "change",
+         [Words().say(Fact("advise-any-scope"))]),
         (saw("cancelled"), "starts", ["no: It ended when it was cancelled."]),
         (saw("returned scope"), "starts",
          ["without lifespan: the application returned when it was called with the scope"]),
@@ -120,6 +133,18 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
 )  # fmt: skip
 def test_a_row_says_what_was_seen(seen: Observation, label: str, sentences: list[str]) -> None:
     assert row_says(seen, label) == sentences
+
+
+def test_who_raised_for_a_scope_is_named_though_a_function_of_a_library_has_raised() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        Fraction("x")
+
+    seen = Observation(log=Log(()))
+    with pytest.raises(ValueError, match="literal") as caught:
+        asyncio.run(app({"type": "lifespan"}, print, print))
+    Answers("asgi 2.0", seen).raised(caught.value)
+    assert seen.reached is not None
+    assert seen.reached.function == "app"
 
 
 def test_what_only_one_case_shows_has_its_condition() -> None:
