@@ -138,7 +138,7 @@ class Request:
     """As of a framework: its constructor has the arguments of an application."""
 
     def __init__(self, scope: Any, receive: Any, send: Any) -> None:
-        raise ValueError
+        raise ValueError(scope, receive, send)
 
 
 def test_who_made_a_request_of_the_scope_is_named_and_not_the_constructor() -> None:
