@@ -1,6 +1,6 @@
 """Change programs in places drawn at random, and run pages and tests after each change.
 
-python docs/_measure/mutants.py [NUMBER [ROOM [SEED]]]
+python docs/_measure/mutants.py [NUMBER [ROOM ...]]
 
 NUMBER may be "all". ROOM is one of ROOMS or a file to copy; without it all of these are changed.
 
@@ -8,11 +8,12 @@ The changes are those of mutmut, and those of careless people: a dropped operand
 `or`, the first or last statement of each `try` moved out of it, a falsy value that is accepted,
 Exception in place of BaseException, and the number of a line ± 1.
 
-For each file to copy NUMBER are drawn, for another room as many of all its files. The programs and
-checks of the pages that begin no other program run until one fails, and then the tests; of another
-room the tests come first, those before the others that name the module. A change that nothing
-notices is printed; docs/matrix/mutants.json has the counts of the last run of each row, and
-tests/mutants/survivors.md the kinds that leave the behaviour as it was.
+For each file to copy NUMBER are drawn, for another room as many of all its files: by the date, so
+that a second run of a day shows what a new test notices. The programs and checks of the pages that
+begin no other program run until one fails, and then the tests; of another room the tests come
+first, those before the others that name the module. A change that nothing notices is printed;
+docs/matrix/mutants.json has the counts of the last run of each row, and tests/mutants/survivors.md
+the kinds that leave the behaviour as it was.
 """
 
 import difflib
@@ -27,7 +28,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,10 +72,10 @@ class _Blocks:
 
     def pytest_collection_modifyitems(self, items: list[Any]) -> None:
         items[:] = [
-            each
-            for each in items
-            if not hasattr(each, "block")
-            or (each.block.kind != "process" and not OTHERS.search(each.block.source))
+            item
+            for item in items
+            if not hasattr(item, "block")
+            or (item.block.kind != "process" and not OTHERS.search(item.block.source))
         ]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -140,53 +140,43 @@ class Change(NamedTuple):
 def changes_of(file: str) -> list[Change]:
     """Return each change of a file."""
     module, mutations, *_ = create_mutations(file, (ROOT / file).read_text("utf-8"))
-    pairs = [
-        (mutation.original_node, mutation.mutated_node)
-        for mutation in mutations
-        if mutation.contained_by_top_level_function
-    ]
-    return [Change(file, module, *pair) for pair in (*pairs, *_other_changes(module))]
+    careless = _Careless()
+    module.visit(careless)
+    changes = [Change(file, module, before, after) for before, after in careless.pairs]
+    for mutation in mutations:
+        if mutation.contained_by_top_level_function:
+            changes.append(Change(file, module, mutation.original_node, mutation.mutated_node))
+    return changes
 
 
-def _other_changes(module: libcst.Module) -> Iterator[tuple[Any, Any]]:
-    """Yield the changes that mutmut does not make: a node, and what takes its place."""
-    found = _Found()
-    module.visit(found)
-    for each in found.operations:
-        yield from ((each, operand) for operand in (each.left, each.right))
-    yield from found.careless
-    for each in found.tries:
-        first, *others = each.body.body
-        *before, last = each.body.body
-        if others:
-            for body, around in ((others, (first, None)), (before, (None, last))):
-                inner = each.with_deep_changes(each.body, body=body)
-                nodes = [node for node in (around[0], inner, around[1]) if node is not None]
-                yield each, libcst.FlattenSentinel(nodes)
-
-
-class _Found(libcst.CSTVisitor):
-    """The operations and blocks of a module that are changed."""
+class _Careless(libcst.CSTVisitor):
+    """The changes that mutmut does not make: pairs of a node and what takes its place."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.operations: list[libcst.BooleanOperation] = []
-        self.tries: list[libcst.Try] = []
-        self.careless: list[tuple[libcst.CSTNode, libcst.CSTNode]] = []
+        self.pairs: list[tuple[libcst.CSTNode, Any]] = []
 
     def visit_BooleanOperation(self, node: libcst.BooleanOperation) -> None:  # noqa: N802
-        self.operations.append(node)
+        """Drop an operand."""
+        self.pairs += [(node, node.left), (node, node.right)]
 
     def visit_Try(self, node: libcst.Try) -> None:  # noqa: N802
-        self.tries.append(node)
+        """Move the first or the last statement out of the block."""
+        first, *others = node.body.body
+        *before, last = node.body.body
+        if others:
+            later = node.with_deep_changes(node.body, body=others)
+            sooner = node.with_deep_changes(node.body, body=before)
+            self.pairs.append((node, libcst.FlattenSentinel([first, later])))
+            self.pairs.append((node, libcst.FlattenSentinel([sooner, last])))
 
     def visit_Comparison(self, node: libcst.Comparison) -> None:  # noqa: N802
         """Take each false value for None."""
         match node.comparisons:
             case [libcst.ComparisonTarget(libcst.Is(), libcst.Name("None"))]:
-                self.careless.append((node, _not(node.left)))
+                self.pairs.append((node, _not(node.left)))
             case [libcst.ComparisonTarget(libcst.IsNot(), libcst.Name("None"))]:
-                self.careless.append((node, node.left))
+                self.pairs.append((node, node.left))
 
     def visit_If(self, node: libcst.If) -> None:  # noqa: N802
         """Accept a false value of another type."""
@@ -195,30 +185,29 @@ class _Found(libcst.CSTVisitor):
                 libcst.Not(), libcst.Call(libcst.Name("isinstance"), [first, _])
             ):
                 both = libcst.BooleanOperation(_bracketed(first.value), libcst.And(), node.test)
-                self.careless.append((node.test, both))
+                self.pairs.append((node.test, both))
 
     def visit_Call(self, node: libcst.Call) -> None:  # noqa: N802
         """Take a false value for one that is missing."""
         match node:
             case libcst.Call(libcst.Attribute(attr=libcst.Name("get")), [key, default]):
-                found = node.with_changes(
-                    args=[key.with_changes(comma=libcst.MaybeSentinel.DEFAULT)]
-                )
-                either = libcst.BooleanOperation(found, libcst.Or(), default.value)
-                self.careless.append((node, _bracketed(either)))
+                alone = key.with_changes(comma=libcst.MaybeSentinel.DEFAULT)
+                value = node.with_changes(args=[alone])
+                either = libcst.BooleanOperation(value, libcst.Or(), default.value)
+                self.pairs.append((node, _bracketed(either)))
 
     def visit_ExceptHandler(self, node: libcst.ExceptHandler) -> None:  # noqa: N802
         """Forget cancellations and exits."""
         match node.type:
             case libcst.Name("BaseException"):
-                self.careless.append((node.type, libcst.Name("Exception")))
+                self.pairs.append((node.type, libcst.Name("Exception")))
 
     def visit_Attribute(self, node: libcst.Attribute) -> None:  # noqa: N802
         """Be off by one line."""
         if node.attr.value in LINES:
             for operator in libcst.Add(), libcst.Subtract():
                 moved = libcst.BinaryOperation(node, operator, libcst.Integer("1"))
-                self.careless.append((node, _bracketed(moved)))
+                self.pairs.append((node, _bracketed(moved)))
 
 
 def _not(node: Any) -> libcst.UnaryOperation:
@@ -246,27 +235,24 @@ class Row(NamedTuple):
     tests: list[str]
 
 
-def rows(room: str) -> list[Row]:
-    """Return the rows of a room; each file to copy is one."""
-    copied = [Row(name, [f"{SRC}/{name}"], TESTS[name]) for name in FILES]
-    if not room:
-        return copied
+def row_of(room: str) -> Row:
+    """Return the row of a room, or of a file to copy."""
     if room in FILES:
-        return [row for row in copied if row.name == room]
+        return Row(room, [f"{SRC}/{room}"], TESTS[room])
     folder, tests = ROOMS[room]
-    return [Row(room, _files(folder, "*.py"), tests)]
+    return Row(room, _files(folder, "*.py"), tests)
 
 
 def _files(folder: str, pattern: str) -> list[str]:
     return sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob(pattern))
 
 
-def drawn(row: Row, number: str, seed: int) -> list[Change]:
+def drawn(row: Row, number: str, date: str) -> list[Change]:
     """Return the changes that are tried."""
-    found = [change for file in row.files for change in changes_of(file)]
+    changes = [change for file in row.files for change in changes_of(file)]
     if number == "all":
-        return found
-    return random.Random(seed).sample(found, int(number))  # noqa: S311  no secret
+        return changes
+    return random.Random(date).sample(changes, int(number))  # noqa: S311  no secret
 
 
 def nearest(row: Row, file: str) -> list[str]:
@@ -290,8 +276,9 @@ def noticed(folder: Path, row: Row, file: str, pages: list[str], limit: float) -
     return ""
 
 
-def main(number: str = "20", room: str = "", seed: str = "1") -> None:
+def main(number: str = "20", *rooms: str) -> None:
     """Try changes; print those that nothing notices, and record the counts."""
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
     _load()
     record: dict[str, Any] = json.loads(RECORD.read_text("utf-8"))
     with tempfile.TemporaryDirectory() as name:
@@ -303,12 +290,12 @@ def main(number: str = "20", room: str = "", seed: str = "1") -> None:
         pages = [*FIRST, *sorted({*passed} - {*FIRST})]
         if failed or not passed:
             sys.exit(f"{(folder / 'output').read_text('utf-8')}\nThe pages fail without a change.")
-        for row in rows(room):
+        for row in map(row_of, rooms or FILES):
             if run(folder, nearest(row, row.files[0]), LIMIT)[0]:
                 text = (folder / "output").read_text("utf-8")
                 sys.exit(f"{text}\nThe tests fail without a change.")
             counts = Counter[str]()
-            changes = drawn(row, number, int(seed))
+            changes = drawn(row, number, date)
             for change in changes:
                 file, text = change.file, change.text()
                 original = (ROOT / file).read_text("utf-8")
@@ -322,11 +309,10 @@ def main(number: str = "20", room: str = "", seed: str = "1") -> None:
                 print(by[:1] or "-", end="", flush=True)
             print(f"\n{row.name}: {dict(counts)} of {len(changes)}", flush=True)
             record["rows"][row.name] = {
-                "date": f"{datetime.now(UTC):%Y-%m-%d}",
+                "date": date,
                 "changes": len(changes),
                 "page": counts["page"],
                 "test": counts["test"],
-                "seed": int(seed),
             }
     record["programs"] = len(passed)
     RECORD.write_text(json.dumps(record, indent=1) + "\n", "utf-8")

@@ -187,6 +187,19 @@ def test_a_process_finds_files_named_or_shown(run: Run, pytester: pytest.Pyteste
     assert "docs/page.md:3: the block ended with status 1 and wrote 'no'" in output_of(result)
 
 
+def test_a_report_names_the_application_as_its_command_does(run: Run) -> None:
+    page = "{.file-shop .not-run}\n" + python(
+        "async def app(scope, receive, send):\n"
+        "    for phase in 'startup', 'shutdown':\n"
+        "        await receive()\n"
+        "        await send({'type': f'lifespan.{phase}.complete'})"
+    )
+    page += '{.real .report}\n```sh\nlifespec check app --quick shop:app\necho "exit status $?"\n'
+    page += "```\n```{output}\nshop:app keeps lifespan 2.0 (ASGI)\nstarts   yes\nstops    yes\n"
+    page += "rules    1 kept\nexit status 0\n```\n"
+    run(page).assert_outcomes(passed=1)
+
+
 def test_a_block_whose_program_is_missing_is_skipped_unless_nothing_may_be(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
