@@ -11,7 +11,7 @@ Exception in place of BaseException, and the number of a line ± 1.
 For each file to copy NUMBER are drawn, for another room as many of all its files: by the date, so
 that a second run of a day shows what a new test notices. The programs and checks of the pages that
 begin no other program run until one fails, and then the tests; of another room the tests come
-first, those before the others that name the module. A change that nothing notices is printed;
+first, those before the others that name the module most. A change that nothing notices is printed;
 docs/matrix/mutants.json has the counts of the last run of each row, and tests/mutants/survivors.md
 the kinds that leave the behaviour as it was.
 """
@@ -42,7 +42,7 @@ SRC = "src/lifespec"
 FILES = "server.py", "server_trio.py", "application.py", "validate.py", "composition.py"
 TESTS = {name: [f"tests/test_{Path(name).stem}.py", "tests/every"] for name in FILES}
 TESTS["server.py"].append("tests/test_server_asyncio.py")
-WORKERS = "-n", "4"  # of tests that wait for servers most of their time
+WORKERS = "-n", "4", "--maxschedchunk", "1"  # tests that wait for servers; they keep their order
 ROOMS = {  # folders that are changed, each with its tests
     "conformance": (f"{SRC}/conformance", ["tests/conformance", "tests/sentences"]),
     "diagnosis": (f"{SRC}/diagnosis", ["tests/diagnosis", "tests/conformance"]),
@@ -256,12 +256,12 @@ def drawn(row: Row, number: str, date: str) -> list[Change]:
 
 
 def nearest(row: Row, file: str) -> list[str]:
-    """Return the tests of a room, those first that name the module of a file."""
+    """Return the tests of a room, those first that name the module of a file most often."""
     if row.name in FILES:
         return row.tests
     name = re.compile(rf"\b{Path(file).stem}\b")
     tests = [test for folder in row.tests for test in _files(folder, "test_*.py")]
-    tests.sort(key=lambda test: not name.search((ROOT / test).read_text("utf-8")))
+    tests.sort(key=lambda test: -len(name.findall((ROOT / test).read_text("utf-8"))))
     return [*WORKERS, *tests]
 
 
