@@ -8,7 +8,7 @@ import pytest
 
 from lifespec.conformance.app.compare import MiddlewareJudge
 from lifespec.conformance.app.judge import ApplicationJudge
-from lifespec.conformance.cases import Expectation, vocabulary
+from lifespec.conformance.cases import Expectation, Role, vocabulary
 from lifespec.conformance.judge import Judge, NotJudged
 from lifespec.conformance.server.judge import ServerJudge
 from lifespec.conformance.server.observed import without_tracebacks
@@ -443,10 +443,13 @@ def test_a_limit_of_startup_is_a_fault_only_if_the_server_then_serves() -> None:
     assert held("no request before", stopped) is True
 
 
-@pytest.mark.parametrize("judge", [ApplicationJudge, MiddlewareJudge, ServerJudge])
-def test_each_phrase_is_judged(judge: type[Judge]) -> None:
-    role = judge.__name__.removeprefix("Of").lower()
+@pytest.mark.parametrize(
+    ("role", "judge"),
+    [("application", ApplicationJudge), ("middleware", MiddlewareJudge), ("server", ServerJudge)],
+)
+def test_each_phrase_is_judged(role: Role, judge: type[Judge]) -> None:
     phrases = [name for name, row in vocabulary().phrases.items() if role in row.roles]
+    assert phrases
     assert [each for each in phrases if not hasattr(judge, each.replace(" ", "_"))] == []
 
 
