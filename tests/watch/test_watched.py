@@ -173,7 +173,7 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([*CLEANING, CUT, seen.Left(1.0, 3, LINES)], f"the process at shutdown: status 3, in {AT}"),
         ([*SERVING, RAISED], f"{WHILE} KeyError: 'pool', in"),
         ([*SERVING, CUT], f"{WHILE} CancelledError, in"),
-        ([*SERVING, ENDS_LOOP], f"running, without clean-up: SystemExit: 0, in {AT}"),
+        ([*SERVING, ENDS_LOOP], f"running, without lifespan.shutdown: SystemExit: 0, in {AT}"),
         ([*SERVING, seen.Raised(1.0, CANCELLED._replace(loop_ends=True))], None),
         ([*SERVING, sent("shutdown.failed", "no disk")], "failed while it was running: no disk"),
         ([*SERVING, UNBOUND], "Uvicorn stops because of an error: OSError: port is taken"),
