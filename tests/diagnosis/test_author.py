@@ -324,3 +324,17 @@ def test_the_line_of_an_exception_is_the_authors_where_it_came_from(
     assert found.place is not None
     assert (found.place.line, Path(found.place.file).name) == (line_of(marker), FILE)
     assert Path(found.file).name == raised_in
+
+
+def test_what_is_handled_around_the_event_loop_is_no_cause() -> None:
+    async def fails() -> Any:
+        try:
+            raise LookupError  # noqa: TRY301
+        except LookupError as error:
+            return author.described(error)
+
+    try:
+        raise ImportError  # noqa: TRY301
+    except ImportError:
+        found = asyncio.run(fails())
+    assert [raised.classes[0] for raised in found.chain] == ["builtins.LookupError"]

@@ -134,7 +134,7 @@ def record_of(folder: str, name: str) -> str:
     with contextlib.suppress(OSError):  # a zip, or no folder at all
         for entry in os.listdir(folder):
             record = os.path.join(folder, entry, "RECORD")
-            if entry.endswith(".dist-info") and os.path.exists(record):
+            if entry.endswith(".dist-info"):
                 text = "\n" + text_in(record)
                 if f"\n{name}/" in text or f"\n{name}," in text:
                     return record
@@ -142,9 +142,10 @@ def record_of(folder: str, name: str) -> str:
 
 
 def text_in(file: str) -> str:
-    """Return what stands in a file."""
-    with open(file, encoding="utf-8") as opened:
+    """Return what stands in a file, "" if it cannot be read; a name in it may be no UTF-8."""
+    with contextlib.suppress(OSError), open(file, encoding="utf-8", errors="replace") as opened:
         return opened.read()
+    return ""
 
 
 def outward(frame: Any) -> Iterator[Any]:
@@ -331,6 +332,7 @@ def chain(error: Any) -> Iterator[Any]:
     Each comes once: `raise group.exceptions[0]`, as Starlette has it, makes a circle, since the
     group is the context of its own exception.
     """
+    around = _around_the_loop()
     known: dict[int, Any] = {}  # with the exceptions, so that no other gets the number of one
     waiting = [(error, False)]  # the next last, and whether what comes before it was yielded
     while waiting and len(known) < _MOST_ERRORS:
@@ -339,8 +341,7 @@ def chain(error: Any) -> Iterator[Any]:
             yield error
         elif _is_error(error) and id(error) not in known:
             known[id(error)] = error
-            waiting.append((_raised_after(error), False))
-            waiting.append((error, True))
+            waiting += [(_raised_after(error, around), False), (error, True)]
             for inner in reversed(_of_group(error)):
                 waiting.append((inner, False))
 
@@ -349,12 +350,29 @@ def _is_error(value: Any) -> bool:
     return issubclass(type(value), BaseException)  # `isinstance` would ask the value
 
 
-def _raised_after(error: Any) -> Any:
-    """Return the cause of an exception, or else its context; its class may have others."""
+def _raised_after(error: Any, around: list[Any]) -> Any:
+    """Return the cause of an exception, or else its context, unless it is handled around the loop.
+
+    That is the context of all that is raised there, as in `except ImportError: uvicorn.run(app)`.
+    """
     cause = _CAUSE.__get__(error)
     if cause is not None:
         return cause
-    return _CONTEXT.__get__(error)
+    context = _CONTEXT.__get__(error)
+    if context is not None and getattr(trace_of(context), "tb_frame", None) in around:
+        return None
+    return context
+
+
+def _around_the_loop() -> list[Any]:
+    """Return the author's frames that have called the event loop of this thread, [] without one."""
+    around: list[Any] = []
+    for frame in of_thread(sys._getframe()):  # noqa: SLF001
+        if frame.f_code.co_flags & _COROUTINE:
+            return around
+        if is_own(frame.f_code.co_filename):
+            around.append(frame)
+    return []
 
 
 def _of_group(error: Any) -> tuple[Any, ...]:

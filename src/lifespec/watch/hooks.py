@@ -400,9 +400,9 @@ def since_interrupt(errors: list[Any], *, is_stopping: bool) -> list[Any]:
     """
     if is_stopping or not stacks.is_cancellation(errors[0]):
         return errors
-    for number, error in enumerate(errors):
+    for error in errors:
         if issubclass(type(error), (KeyboardInterrupt, SystemExit)):
-            return errors[number:]
+            return [error]
     return errors
 
 
