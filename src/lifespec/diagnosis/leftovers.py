@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from lifespec.diagnosis.alive import children, keeps_process
@@ -37,6 +37,15 @@ _started: dict[int, Place] = {}  # processes, by their number
 # ---- who began it ------------------------------------------------------------------------------
 
 
+class BegunTask(NamedTuple):
+    """A task that the call of an application has begun itself, in whatever function."""
+
+    function: str  # that it runs
+    place: Place  # the author's line that made it
+    source: tuple[str, int]  # where the function begins, whatever line calls it
+    time: float
+
+
 class Tasks:
     """A task factory that keeps the tasks of an application, and the author's lines that made them.
 
@@ -45,7 +54,8 @@ class Tasks:
 
     def __init__(self, belongs: Callable[[asyncio.Task[Any]], bool] | None = None) -> None:
         self.made: WeakKeyDictionary[asyncio.Task[Any], Place | None] = WeakKeyDictionary()
-        self.begun: dict[tuple[str, Place], float] = {}  # functions, the author's lines, and when
+        self.sources = set[tuple[str, int]]()  # of all that an author's line has made
+        self.of_call: WeakKeyDictionary[asyncio.Task[Any], BegunTask] = WeakKeyDictionary()
         self.belongs: Callable[[asyncio.Task[Any]], bool] = self.made.__contains__
         if belongs is not None:
             self.belongs = belongs
@@ -60,16 +70,28 @@ class Tasks:
             if not (code and is_ours(code.co_filename)):
                 made = self.made[task] = caller(sys._getframe(1))  # noqa: SLF001
                 if made is not None:
-                    self.begun.setdefault((_called(coroutine), made), time.monotonic())
+                    self._note(task, coroutine, made)
         return task
 
-    def running(self) -> set[tuple[str, Place]]:
-        """Return the functions of the tasks that still run, and the author's lines of each."""
-        running = set()
-        for task, made in list(self.made.items()):
-            if made is not None and not task.done():
-                running.add((_called(task.get_coro()), made))
-        return running
+    def _note(self, task: asyncio.Task[Any], coroutine: Any, made: Place) -> None:
+        """Note what a task runs, and who has begun it: what another task begins has its own time.
+
+        The call of the application is in a task of lifespec's.
+        """
+        function = getattr(coroutine, "__qualname__", "")
+        code = getattr(coroutine, "cr_code", None)
+        source = function, 0
+        if code is not None:
+            source = code.co_filename, code.co_firstlineno
+        self.sources.add(source)
+        by = asyncio.current_task()
+        if by is not None and by not in self.made:
+            name = short_name(function)
+            self.of_call[task] = BegunTask(name, made, source, time.monotonic())
+
+    def running(self) -> list[BegunTask]:
+        """Return those of the tasks that the call has begun itself that still run."""
+        return [begun for task, begun in list(self.of_call.items()) if not task.done()]
 
     def failed(self, kind: str) -> list[Fact]:
         """Return the tasks whose exceptions were never retrieved, as facts of this kind."""
@@ -98,10 +120,6 @@ class Tasks:
             kind = "task-unawaited" if task.cancelling() else "task-left"
             facts.append(fact(kind, name=task_name(task, self.made.get(task))))
         return sorted(facts, key=str)
-
-
-def _called(coroutine: object) -> str:
-    return short_name(getattr(coroutine, "__qualname__", ""))
 
 
 def _unretrieved(task: asyncio.Task[Any]) -> BaseException | None:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from lifespec.diagnosis.fact import Error, Fact, Place
-from lifespec.diagnosis.leftovers import Tasks
+from lifespec.diagnosis.fact import Error, Fact
+from lifespec.diagnosis.leftovers import BegunTask, Tasks
 
 Main = Callable[[], Coroutine[Any, Any, None]]
 
@@ -29,7 +29,7 @@ class Asyncio:
         self.tasks = Tasks()
         self.loop.set_task_factory(self.tasks)
         self.failed_tasks, self.tasks_left = self.tasks.failed, self.tasks.left
-        self.tasks_begun, self.tasks_running = self.tasks.begun, self.tasks.running
+        self.task_sources, self.tasks_running = self.tasks.sources, self.tasks.running
 
     def run(self, main: Main) -> None:
         """Run the coroutine function; it does not wait for tasks that still run then."""
@@ -68,7 +68,7 @@ class Trio:
     def __init__(self) -> None:
         self.trio: Any = import_module("trio")
         self.event, self.sleep = self.trio.Event, self.trio.sleep
-        self.tasks_begun: dict[tuple[str, Place], float] = {}  # none
+        self.task_sources = set[tuple[str, int]]()
 
     def run(self, main: Main) -> None:
         """Run the coroutine function, and end what it has started."""
@@ -100,9 +100,9 @@ class Trio:
         with self.trio.move_on_after(seconds):
             await event.wait()
 
-    def tasks_running(self) -> set[tuple[str, Place]]:
+    def tasks_running(self) -> list[BegunTask]:
         """Return the tasks that still run: none."""
-        return set()
+        return []
 
     async def tasks_left(self) -> list[Fact]:
         """Return the tasks that still run at the end: none."""

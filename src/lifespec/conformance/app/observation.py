@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from lifespec.conformance.log import SHUTDOWN, Log, LogLine, entries
 from lifespec.diagnosis.course import Course
 from lifespec.diagnosis.fact import Error, Fact, Place
+from lifespec.diagnosis.leftovers import BegunTask
 from lifespec.diagnosis.logged import Logged
 from lifespec.diagnosis.stacks import text_of
 from lifespec.testing.trace import Entry
@@ -100,8 +101,8 @@ class Observation:
     course: Course = field(default_factory=Course)
     reply: Fact | None = None  # what came of the request
     before: "Observation | None" = None  # what was seen in the event loop before this one
-    tasks: dict[tuple[str, Place], float] = field(default_factory=dict)  # that it has begun
-    running: set[tuple[str, Place]] = field(default_factory=set)  # of these when it is to stop
+    task_sources: set[tuple[str, int]] = field(default_factory=set)  # of what its tasks have run
+    running: list[BegunTask] = field(default_factory=list)  # its own tasks when it is to stop
     routes: tuple[str, ...] = ()  # the paths of its routes at the end, if it has a list of these
     printed: tuple[str, ...] = ()  # the last lines of its output
 

@@ -174,7 +174,7 @@ class PlayedCall(Answers):
                 seen.facts.append(fact("key-at-end", key=short_repr(key)))
                 break
         seen.idle = self.idle
-        seen.routes, seen.tasks = paths(self.app), self.loop.tasks_begun
+        seen.routes, seen.task_sources = paths(self.app), self.loop.task_sources
         for phase in ("startup", "shutdown"):
             begin, end = seen.span(phase)
             at, blocks = busy.most(self.spending.spent, begin, end)

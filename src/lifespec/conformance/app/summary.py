@@ -351,7 +351,8 @@ def second_start(again: Observation | None, limit: float) -> Iterator[Fact]:
 def _not_begun_again(again: Observation | None) -> Iterator[Fact]:
     """Yield the tasks that the first startup has begun, and that the second start never begins.
 
-    Those that ran on until it was to stop: what startup itself needs once may be done once.
+    Those that ran on until it was to stop: what startup itself needs once may be done once.  A
+    second start that runs the same function in a task, from whatever line, has begun it.
     """
     if again is None or again.before is None:
         return
@@ -359,10 +360,12 @@ def _not_begun_again(again: Observation | None) -> Iterator[Fact]:
         return
     before = again.before
     _begin, end = before.span("startup")
-    for function, place in sorted(before.running - again.tasks.keys()):
-        if before.tasks[function, place] <= end:
-            name = fact("task", name=f"`{function}`", place=place.fact())
-            yield fact("not-begun-again", name=name)
+    names = []
+    for task in sorted(before.running):
+        if task.time <= end and task.source not in again.task_sources:
+            names.append(fact("task", name=f"`{task.function}`", place=task.place.fact()))
+    for name in dict.fromkeys(names):
+        yield fact("not-begun-again", name=name)
 
 
 def _doubled(before: Observation, again: Observation) -> list[str]:
