@@ -870,6 +870,36 @@ async def life(app):
     yield
     begun[0].cancel()
 
+## its second start begins its task at another line
+import asyncio
+begun = []
+async def pump():
+    await asyncio.sleep(60)
+async def life(app):
+    if begun:
+        task = asyncio.create_task(pump())
+    else:
+        task = asyncio.create_task(pump())
+    begun.append(task)
+    yield
+    task.cancel()
+
+## its second start would begin its task later
+import asyncio
+tasks = []
+async def pump():
+    await asyncio.sleep(60)
+async def later():
+    await asyncio.sleep(0.2)
+    tasks.append(asyncio.create_task(pump()))
+async def life(app):
+    first = asyncio.create_task(later())
+    while not tasks:
+        await asyncio.sleep(0.01)
+    yield
+    for task in (first, *tasks):
+        task.cancel()
+
 ## its first start prepares something in a task
 import asyncio
 ready = []
@@ -1012,6 +1042,25 @@ lines = lines.replace("SCOPE", "*three")
 exec(compile(lines, "/env/site-packages/asks.py", "exec"), asks)
 app = Starlette(lifespan=pool)
 app.add_middleware(asks["Opa"])
+
+## a function of a library that is there twice drops the scope
+> does not support lifespan starts without lifespan
+> nothing ran it change If it should
+= never-ran
+lines = '''def around(app, types):
+    async def call(*three):
+        if three[0]["type"] in types:
+            await app(*three)
+    return call'''
+wraps = {"__name__": "wraps"}
+exec(compile(lines, "/env/site-packages/wraps.py", "exec"), wraps)
+class Passes:
+    def __init__(self, app):
+        self.app = app
+    async def __call__(self, scope, receive, send):
+        await self.app(scope, receive, send)
+inner = Starlette(lifespan=pool)
+app = wraps["around"](Passes(wraps["around"](inner, ["http"])), ["http", "lifespan"])
 
 ## middleware of FastAPI drops the scope
 > does not support lifespan starts without lifespan

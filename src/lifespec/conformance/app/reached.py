@@ -64,15 +64,22 @@ class Reached:
     def profile(self, frame: FrameType, event: str, value: object) -> None:  # pragma: no cover
         """Note a call, and tell the profile function that there was before."""
         if event == "call":
-            if self.counts.get(frame.f_code, True):
-                with guard.keeping():  # what a profile function raises ends the call that it sees
+            with guard.keeping():  # what a profile function raises ends the call that it sees
+                if self.counts.get(frame.f_code, True):
                     self.note(frame)
+                elif self.line and is_awaited(frame.f_code):
+                    self.note_again(frame)
         if self.before is not None:
             self.before(frame, event, value)
 
     def doubt(self, code: CodeType) -> None:  # pragma: no cover
         """Name no line if a function further in may have got the scope, in arguments of its own."""
         if is_awaited(code):
+            self.line = None
+
+    def note_again(self, frame: FrameType) -> None:  # pragma: no cover
+        """Doubt if a function is called further in that was called before; an outer one goes on."""
+        if len(_applications(frame.f_back)) >= self.depth:
             self.line = None
 
     def note(self, frame: FrameType) -> None:  # pragma: no cover
