@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from functools import cache
+from functools import cache, lru_cache
 
 from . import stacks
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
 _MODULE = types.ModuleType
-nobodys: set[tuple[str, ...]] = set()  # calls and their packages that led to nobody
+nobodys: set[tuple[Any, ...]] = set()  # calls and their packages that led to nobody
 
 
 def learn(frames: list[Any]) -> None:
@@ -46,12 +46,13 @@ def learn(frames: list[Any]) -> None:
     if names and names[-1] in above:  # it asks its server for an event: nothing of it runs
         return
     kind = stacks.arguments(calls)["scope"]["type"]
-    chain = (kind, *dict.fromkeys(names))
-    if chain in nobodys:  # the search looks at all modules, and there is a look each moment
+    # the search looks at all modules, and there is a look each moment: anew once there are more
+    chain = (len(sys.modules), kind, *dict.fromkeys(names))
+    if chain in nobodys:
         return
-    name = _author(calls, names, above, kind)
-    if name:
-        _treat_as_own(name)
+    paths = _paths_of(_author(calls, names, above, kind))
+    if paths:
+        stacks.own_paths[:] = paths
     else:
         nobodys.add(chain)
 
@@ -67,8 +68,7 @@ def _author(calls: list[Any], names: list[str], above: set[str], kind: str) -> s
     name = _holder(calls, above)
     if name:
         return name
-    outermost = _outermost(authors)
-    return outermost[0] if outermost else ""
+    return "".join(_outermost(authors)[:1])
 
 
 def lines_to_show(frames: list[Any]) -> list[stacks.Line]:
@@ -91,7 +91,7 @@ def lines_to_show(frames: list[Any]) -> list[stacks.Line]:
     below = _packages(frames[begin:])
     using: list[str] = []
     if begin and below and below[-1] not in above:  # else it waits for its server
-        using = using_others(tuple(dict.fromkeys(below)))
+        using = using_others(tuple(dict.fromkeys(below)), len(sys.modules))
     lines = []
     for frame in frames[begin:]:
         if stacks.says_nothing(frame.f_code.co_filename):
@@ -101,9 +101,12 @@ def lines_to_show(frames: list[Any]) -> list[stacks.Line]:
     return lines
 
 
-@cache
-def using_others(packages: tuple[str, ...]) -> list[str]:
-    """Return the packages of the author who uses the others, none if they use one another."""
+@lru_cache(maxsize=8)  # it looks at all modules, and there is a look each moment
+def using_others(packages: tuple[str, ...], _loaded: int) -> list[str]:
+    """Return the packages of the author who uses the others, none if they use one another.
+
+    That is so for as many modules as are loaded: one that comes later may use others.
+    """
     return _outermost(_authors(packages))
 
 
@@ -172,13 +175,16 @@ def _authors(packages: Iterable[str]) -> list[list[str]]:
 
     The first of each is one of those that were given; others follow it that are loaded.
     """
+    modules = list(_modules())
     authors: list[list[str]] = []
     for name in packages:
         if any(name in author for author in authors):
             continue
         author = [name]
         paths = tuple(_paths_of(name))
-        for package, module in _modules():
+        for package, module in modules:
+            if package in author:
+                continue
             file = vars(module).get("__file__")
             if type(file) is str and file.startswith(paths):
                 author.append(package)
@@ -220,20 +226,14 @@ def _modules() -> Iterator[tuple[str, Any]]:
 def _origin(value: Any) -> str:
     """Return the package that a module, class or function is of, "" for another object."""
     if type(value) is _MODULE:
-        return _package(value.__name__)
+        return _package(str(vars(value).get("__name__")))
     if issubclass(type(value), (type, types.FunctionType)):
         return _package(str(value.__module__))
     return ""  # it might run code if it is asked
 
 
-def _treat_as_own(name: str) -> None:
-    paths = _paths_of(name)
-    if paths:
-        stacks.own_paths[:] = paths
-
-
 def _paths_of(name: str) -> list[str]:
-    """Return the folders and files of a package and of those that were installed with it."""
+    """Return the folders and files of a package and of what was installed with it; [] of no one."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     if not file:
@@ -249,18 +249,19 @@ def treat_as_own(file: str, *, is_package: bool) -> None:
 @cache
 def paths_with(file: str, *, is_package: bool) -> list[str]:
     """Return the file of a module, or the folder of a package, and what was installed with it."""
-    own = os.path.join(os.path.dirname(file), "") if is_package else file
-    paths = {own: None}
+    paths = [file]
+    if is_package:
+        paths = [os.path.join(os.path.dirname(file), "")]
     folder, path = stacks.in_sys_path(file)
     record = stacks.record_of(folder, path)
     if record:
         lines = stacks.text_in(record).splitlines()
         files = [line.partition(",")[0] for line in lines]
-        packages = {path.rpartition("/")[0] for path in files if path.endswith("/__init__.py")}
-        for path in files:
-            if path.endswith(".py"):
-                paths[os.path.join(folder, *_outer(path, packages))] = None
-    return list(paths)
+        packages = {name.rpartition("/")[0] for name in files if name.endswith("/__init__.py")}
+        for name in files:
+            if name.endswith(".py"):
+                paths.append(os.path.join(folder, *_outer(name, packages)))
+    return list(dict.fromkeys(paths))
 
 
 def _outer(path: str, packages: set[str]) -> list[str]:
