@@ -64,7 +64,7 @@ class Agent:
         self.copies: dict[Any, hooks.Notes] = {}  # classes that are lifespec's, in another module
         self.modules: set[str] = set()  # that were searched for them
         self.tasks_since: Any = weakref.WeakKeyDictionary()  # tasks, and when they were seen first
-        self.died: set[int] = set()
+        self.died: Any = weakref.WeakSet()  # tasks that were noted
         self.failed: list[Any] = []  # references to those that had when shutdown was sent
         self.busy = looks.Busy()
         self.looks_by_scope: dict[int, waits.Looks] = {}  # at them
@@ -392,14 +392,15 @@ class Agent:
     def note_failed(self) -> None:
         """Note those of them whose exception nobody has asked for: the application has answered."""
         for reference in self.failed:
-            if looks.has_failed(reference()):
-                self.note_died(reference(), self.shutdown_at)
+            task = reference()
+            if looks.has_failed(task):
+                self.note_died(task, self.shutdown_at)
         self.failed = []
 
     def note_died(self, task: Any, at: float) -> None:
         """Note a task whose exception nobody has asked for until a time."""
-        if id(task) not in self.died:
-            self.died.add(id(task))
+        if task not in self.died:
+            self.died.add(task)
             name, error = stacks.name_of(task.get_coro()), task._exception  # noqa: SLF001
             self.note("Died", name, self.error(error), at=at)
 
