@@ -32,7 +32,6 @@ SUSPENDED = 1.0  # seconds without a look from which on this process was stopped
 PHASES = ("unserved", "startup", "shutdown", "requests")
 CUT_OFF = ("clean-up-cut-off", "without-shutdown")  # what a second signal may have done
 MOST_NAMED = 5  # processes that are named
-TWO = 2  # signals, from which on a server may leave out its clean-up
 UNSAID = object()  # the identity of no cause: that of some is None
 
 # prints a sentence, with its rows, advice and the number of its process, 0 if there is one alone
@@ -135,7 +134,7 @@ class WatchedCommand:
 
     def _ended_by_a_second_signal(self) -> bool:
         """Tell whether a second signal may have ended the command, and no other one has."""
-        if len(self.signals) < TWO or self.process is None:
+        if self.process is None or not self.signals[1:]:
             return False
         status = self.process.poll()
         if status is None or status >= 0:

@@ -23,8 +23,8 @@ from lifespec.watch.seen import At, CallState, Look, Signalled
 NEVER_CANCEL = ("uvicorn",)
 NOTICED = 2.0  # seconds until an agent notes a task that has failed while its server served
 STARTS = ("called", "starting")  # states of `course`
+INTERRUPTS = {"builtins.KeyboardInterrupt", "builtins.SystemExit"}  # what asyncio lets end a loop
 # what the lines that have no more to say mean in `course`
-INTERRUPTS = {"builtins.KeyboardInterrupt", "builtins.SystemExit"}
 HAPPENED: Mapping[type, str] = {
     seen.Called: "called",
     seen.Received: "received",
