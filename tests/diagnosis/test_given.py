@@ -217,6 +217,12 @@ async def life(_: Any) -> AsyncIterator[None]:
 def opens() -> None: ...
 
 
+class Unmade(Starlette):
+    """An application that makes its router later."""
+
+    def __init__(self) -> None: ...
+
+
 def told(app: Any) -> dict[str, str]:
     """Return the kinds of what an application was given in this file, by its names."""
     return {each.name: each.kind for each in registered.find([app])[0] if each.code is not None}
@@ -237,6 +243,8 @@ def test_what_routers_have_is_read() -> None:
         app.on_event("startup")(opens)
     [of_call] = registered.find(app)[0]
     given.noted.clear()
+    assert told(Unmade()) == {}
+    assert guard.take() == []
     assert of_call.receiver == "FastAPI.on_event"  # and not of its router, which calls in its place
 
 

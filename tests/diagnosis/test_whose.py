@@ -148,6 +148,7 @@ def of_a_library():
 held = of_a_library()
 """,
     "dock-1.0.dist-info/RECORD": "dock/main.py,,\n",
+    "dear-1.0.dist-info/METADATA": "",  # without a record
     "dock/main.py": """
 import dialer
 

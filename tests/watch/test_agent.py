@@ -553,11 +553,11 @@ def test_a_script_runs_the_command_of_the_package_that_it_imports(
 
     monkeypatch.setitem(sys.modules, "hub.cli", ModuleType("hub.cli"))
     app, driver = frame("hub.app"), frame("driver")  # it waits in what the command has called
-    inner = [frame("click.core"), app, driver, frame("asyncio.base_events", file=os.__file__)]
+    inner = [frame("clack.core"), app, driver, frame("asyncio.base_events", file=os.__file__)]
     for outer, is_of_command in (
         (frame("__main__", names="sys hub.cli cli"), True),
         (frame("__main__", "hub"), True),
-        (frame("__main__", names="sys click"), False),
+        (frame("__main__", names="sys clack"), False),  # it is not imported
         (frame("runpy"), False),
     ):
         assert looks.of_command([outer, *inner], {"uvicorn"}) == [app] * is_of_command

@@ -79,10 +79,8 @@ class Tasks:
         The call of the application is in a task of lifespec's.
         """
         function = getattr(coroutine, "__qualname__", "")
-        code = getattr(coroutine, "cr_code", None)
-        source = function, 0
-        if code is not None:
-            source = code.co_filename, code.co_firstlineno
+        code = getattr(coroutine, "cr_code", None)  # of one that is written in C, the name alone
+        source = getattr(code, "co_filename", function), getattr(code, "co_firstlineno", 0)
         self.sources.add(source)
         by = asyncio.current_task()
         if by is not None and by not in self.made:
