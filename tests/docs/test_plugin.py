@@ -118,6 +118,17 @@ def test_a_check_runs_on_known_libraries_alone(run: Run) -> None:
     run(page).assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "assert '    print(1)\\n    yield\\n    print(2)\\n' in module('print(1)', 'print(2)')",
+        "assert command('A=b a', a='import os; print(os.environ[\"A\"])') == (0, 'b\\n')",
+    ],
+)
+def test_a_check_has_modules_and_commands(run: Run, source: str) -> None:
+    run(check(source, "asyncio")).assert_outcomes(passed=1)
+
+
 def test_one_block_runs_alone_after_the_programs_above_it(run: Run) -> None:
     page = python("a = 1\nprint(a)", "2") + check("assert not a") + python("print(a)", "1")
     run(page, only="::14").assert_outcomes(passed=1)
