@@ -3,6 +3,7 @@
 What it does with blocks that are right, each page shows.
 """
 
+import json
 import re
 import signal
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lifespec_pages import plugin, runner
+from lifespec_pages import browser, plugin, runner
 from lifespec_pages.sandbox import run_process
 
 pytest_plugins = ["pytester"]
@@ -127,6 +128,28 @@ def test_a_check_runs_on_known_libraries_alone(run: Run) -> None:
 )
 def test_a_check_has_modules_and_commands(run: Run, source: str) -> None:
     run(check(source, "asyncio")).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("source", "sent", "same", "why"),
+    [
+        ("print(a + 1)", "2\n", True, ""),
+        ("print(a)", "1\n", False, ""),
+        ("1 / 0", "", False, ""),
+        ("raise SystemExit(3)", "", False, "exited"),
+        ("import no_such_module", "", False, "absent"),
+        ("raise EOFError", "", False, "input"),
+    ],
+)
+def test_a_browser_is_sent_what_the_last_program_prints(
+    source: str, sent: str, same: bool, why: str
+) -> None:
+    texts: list[str] = []
+    row = {"source": source, "classes": [], "output": "2\n"}
+    rows = [{"source": "a = 1\nprint(a)", "classes": [], "output": "1\n"}, row]
+    answer = json.loads(browser.run(json.dumps(rows), texts.append))
+    assert ("".join(texts), answer["same"], answer["why"]) == (sent, same, why)
+    assert bool(answer["error"]) == ("print" not in source)
 
 
 def test_one_block_runs_alone_after_the_programs_above_it(run: Run) -> None:
