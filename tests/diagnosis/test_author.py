@@ -251,6 +251,14 @@ def raises() -> None:
     raise OSError("no disk")  # line: raised
 
 
+def raises_and_tidies() -> None:
+    log = []
+    try:
+        raise OSError("no disk")  # line: before it tidies
+    finally:
+        log.append("closed")
+
+
 def raises_again() -> None:
     try:
         raises()
@@ -304,6 +312,7 @@ async def is_cancelled() -> None:
     ("fails", "marker", "raised_in"),
     [
         (raises, "raised", FILE),
+        (raises_and_tidies, "before it tidies", FILE),
         (raises_again, "raised", FILE),
         (fails_in_a_group, "in a group", FILE),
         (raises_from_its_own_group, "in a group", FILE),

@@ -122,7 +122,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
 )  # fmt: skip
 def test_what_is_given_is_found(found: Found, source: str, name: str, receiver: str) -> None:
     each = found(source)[name]
-    assert each.receiver == receiver
+    assert (each.receiver, each.place.function) == (receiver, name)
     line = (PRELUDE + source).split("\n")[each.place.line - 1]
     assert line.strip() == BEGINS.get(name, source.partition("\n")[0])
     assert each.code or name == "number"
@@ -183,7 +183,7 @@ def test_one_elsewhere_counts_if_the_subject_holds_it(
 
 
 def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path) -> None:
-    folder = tmp_path / "site-packages" / "mcp"
+    folder = tmp_path / "dist-packages" / "pip" / "site-packages" / "mcp"  # the innermost counts
     folder.mkdir(parents=True)
     (folder / "server.py").write_text("async def run(app):\n    go()\n    yield\ndef go(): ...\n")
     namespace: dict[str, Any] = {}
@@ -249,19 +249,23 @@ def test_what_routers_have_is_read() -> None:
 
 
 def test_what_a_router_gets_later_is_told_with_the_call() -> None:
+    class Shop:
+        @staticmethod
+        def opens() -> None: ...
+
     app, inner = FastAPI(), Starlette(lifespan=life)
     before = [registered.Router.now(app.router, served=True)]
     assert registered.late(before, []) == []
     inner.state.outer = app
-    app.get("/orders")(opens)
+    app.get("/orders")(Shop.opens)
     app.mount("/inner", inner)
-    app.router.on_startup.append(opens)
+    app.router.on_startup.append(Shop.opens)
     call = given.Given("app", "mount", app, inner, "inner", Place("begins", "shop.py", 7))
     late = {each.name: each for each in registered.late(before, [call])}
     assert {each.kind for each in late.values()} == {registered.REGISTERED_LATE}
     assert late["life"].place == call.place
-    where = ("opens", Path(__file__).name, opens.__code__.co_firstlineno)
-    place = late["opens"].place
+    where = ("Shop.opens", Path(__file__).name, Shop.opens.__code__.co_firstlineno)
+    place = late["Shop.opens"].place
     assert (place.function, Path(place.file).name, place.line) == where
     app.router.routes.clear()
     app.router.lifespan_context = life

@@ -45,6 +45,24 @@ async def test_a_task_that_a_library_makes_is_named_by_the_authors_line_that_it_
     assert ", now in `poll`, " in english(named)
 
 
+async def test_a_task_has_the_authors_line_that_made_it_and_the_time_of_the_first() -> None:
+    """As uvloop calls the factory: there is no frame of the event loop."""
+    tasks = leftovers.Tasks()
+
+    async def poll() -> None: ...
+
+    def begin() -> asyncio.Task[Any]:
+        return tasks(asyncio.get_running_loop(), poll())
+
+    begun = []
+    for _ in range(2):
+        await begin()
+        [((called, made), time_of_first)] = tasks.begun.items()
+        begun.append((called, made.function, time_of_first))
+    assert begun[0][:2] == ("poll", begin.__qualname__.rpartition(".")[2])
+    assert begun[1] == begun[0]
+
+
 def test_who_asks_keeps_no_process_and_without_proc_there_is_no_child() -> None:
     assert not alive.keeps_process(threading.current_thread())
     assert alive.children(os.getpid(), "/nowhere") == {}

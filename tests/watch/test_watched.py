@@ -146,7 +146,7 @@ THREAD = f"{KEPT} a thread that is not a daemon"
         ([*ENDED, NOTHING, seen.Ending(1.0)], "the interpreter of Uvicorn has been ending for 5 s"),
         ([NOTHING, seen.Ending(1.0)], None),  # of a process that served nothing
         ([IMPORT], f"startup has not begun: the import of `shop` has lasted 4 s, in {AT}"),
-        ([IMPORT._replace(main=[LIBRARY])], None),
+        ([IMPORT._replace(main=[OWN, LIBRARY])], None),
         ([IMPORT._replace(main=[LIBRARY], unserved=True)], "the import of `shop` has lasted 4 s"),
         (
             [STILL._replace(unserved=True)],
