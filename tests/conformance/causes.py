@@ -178,11 +178,11 @@ app = says("receive", STARTED, "receive", OSError("no disk"))
 
 ## it exits, exit 2
 > does not start
-> the application ended the process at startup: status 4
+> the application ended the process at startup: status 4, in `<lambda>`, shop.py:12
 app = says("receive", lambda _: os._exit(4))
 
 ## it exits at shutdown, exit 1
-> the application ended the process at shutdown: status 4
+> the application ended the process at shutdown: status 4, in `<lambda>`, shop.py:12
 app = says("receive", STARTED, "receive", lambda _: os._exit(4))
 
 ## it raises SystemExit, exit 2

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -138,12 +139,18 @@ def test_a_daemon_thread_of_the_author_that_goes_on_is_named() -> None:
     assert [each.parts["name"] for each in found] == ["poller"] * 5
 
 
-def test_a_signal_that_is_ignored_has_been_taken() -> None:
+def test_a_signal_that_is_ignored_or_handled_has_been_taken() -> None:
     before = leftovers.handlers()
+
+    def stops(*_: object) -> None: ...
+
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     found = leftovers.taken(before)
+    signal.signal(signal.SIGTERM, stops)
+    found += leftovers.taken(before)
     signal.signal(signal.SIGTERM, before[signal.SIGTERM])
-    assert [each.parts["handler"] for each in found] == ["`signal.SIG_IGN`"]
+    ignored, handled = [each.parts["handler"] for each in found]
+    assert (ignored, handled.parts["function"]) == ("`signal.SIG_IGN`", "stops")
 
 
 def test_a_method_that_handles_a_signal_has_not_been_taken_by_itself() -> None:
@@ -162,15 +169,21 @@ def test_of_what_is_open_and_its_parts_the_whole_counts() -> None:
 
         def __init__(self, part: Any = None) -> None:
             self.__dict__ = {"part": part}  # else Python 3.13 keeps it in the object itself
+            made.note(sys._getframe())
 
         def __del__(self) -> None: ...
 
     class Pool(Client): ...
 
     Client.__module__ = Pool.__module__ = "anyio"  # as a library has it
+    made = opened.Made()
     client = Client(Pool())
-    found = opened.unclosed(opened.Made(), lambda: [client, client.part])
-    assert [each.parts["name"].parts["name"] for each in found] == ["Client"]
+    [found] = opened.unclosed(made, lambda: [client, client.part])
+    name = found.parts["name"].parts
+    assert name["name"].parts["name"] == "Client"
+    assert name["place"].parts["function"].startswith("test_of_what_is_open")
+    [found] = opened.unclosed(opened.Made(), lambda: [client, client.part])
+    assert found.parts["name"].parts["name"] == "Client"  # where it was made was not seen
 
 
 def test_errors_are_collected_from_loggers_that_do_not_propagate_too() -> None:
