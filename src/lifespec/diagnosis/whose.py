@@ -194,16 +194,17 @@ def _authors(packages: Iterable[str]) -> list[list[str]]:
 
 def _outermost(authors: list[list[str]]) -> list[str]:
     """Return the first author whom none of the others imports: frameworks are used."""
+    modules = list(_modules())
     for author in authors:
         others = [other for other in authors if other is not author]
-        if not any(_imports(other, author) for other in others):
+        if not any(_imports(modules, other, author) for other in others):
             return author
     return []
 
 
-def _imports(packages: list[str], others: list[str]) -> bool:
+def _imports(modules: list[tuple[str, Any]], packages: list[str], others: list[str]) -> bool:
     """Tell whether a module of some packages has something of others among its variables."""
-    for package, module in _modules():
+    for package, module in modules:
         if package not in packages:
             continue
         for value in list(vars(module).values()):
