@@ -25,7 +25,8 @@ FENCE = re.compile(r"^(`{3,}|:{3,})(.*)$")
 ITEM = re.compile(r"^(?:[-*]|\d+\.) ")
 FILE = re.compile(r"\.file-(\w+)")
 LABEL = re.compile(r"^(?:\(.*\)=|\{[.#].*\})$")  # an anchor, or classes of what follows
-LINK = re.compile(r"\[([^\]]*)\]\(([^)]*)\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)]*)\)")
+SECTION = re.compile(r"(“?)\[\]\(\.\./([\w-]+)\.md(#[\w-]+)\)”?")  # the site has its title
 ROLE = re.compile(r"(《?)\{(\w+)[\w:]*\}`([^`]*)`(》?)")  # with the marks of a title in Chinese
 TARGET = re.compile(r"^(.*?) ?<(.*)>$")
 
@@ -159,8 +160,8 @@ def _in_language(parts: Sequence[tuple[str, str]], language: str) -> Iterator[tu
 def _plain(text: str, language: str) -> str:
     """Return a text without the marks of links and roles.
 
-    A page of the site is its address, if that is known, else its file; that of a problem is the
-    command for it.
+    A page of the site, or a section of one, is its address, if that is known, else its file; the
+    page of a problem is the command for it.
     """
 
     def named(role: re.Match[str]) -> str:
@@ -168,16 +169,16 @@ def _plain(text: str, language: str) -> str:
         shown = TARGET.match(name)
         if shown:
             return f"{before}{shown[1]}{after}"
+        if kind != "doc":
+            return f"{before}{name}{after}"
         name = name.removeprefix("/")
         problem = name.removeprefix("problems/")
-        behind_word = before and role.string[: role.start()][-1:].isalnum()
-        space = " " if behind_word else ""  # which the mark has stood for
-        if kind == "doc" and problem in PROBLEMS:
-            return f"{space}`lifespec explain {problem}`"
-        if kind == "doc":
-            address = f"{site(language)}{name}.html" if base() else f"docs/{name}.md"
-            return f"{space}{address}"
-        return f"{before}{name}{after}"
+        if problem in PROBLEMS:
+            return _instead(role, f"`lifespec explain {problem}`")
+        return _instead(role, _place(name, "", language))
+
+    def section(link: re.Match[str]) -> str:
+        return _instead(link, _place(link[2], link[3], language))
 
     def linked(link: re.Match[str]) -> str:
         text, address = link.groups()
@@ -185,4 +186,23 @@ def _plain(text: str, language: str) -> str:
             return text
         return f"{text} ({address})" if language == "en" else f"{text}（{address}）"
 
-    return ROLE.sub(named, LINK.sub(linked, text))
+    return ROLE.sub(named, SECTION.sub(section, LINK.sub(linked, text)))
+
+
+def _place(name: str, section: str, language: str) -> str:
+    """Return where a page is, or a section of it."""
+    if base():
+        return f"{site(language)}{name}.html{section}"
+    return f"docs/{name}.md{section}"
+
+
+def _instead(link: re.Match[str], place: str) -> str:
+    """Return a place with the spaces that the marks of a title in Chinese have stood for."""
+    if not link[1]:
+        return place
+    before, after = link.string[: link.start()], link.string[link.end() :]
+    if before[-1:].isalnum():
+        place = f" {place}"
+    if after[:1].isalnum():
+        place = f"{place} "
+    return place

@@ -998,7 +998,7 @@ app = Wrap(inner)
 ## middleware of Starlette drops the scope
 > does not support lifespan starts without lifespan
 > `pool`, shop.py:7: it was given to Starlette, and nothing ran it change
-> `Web.__call__`, shop.py:15 got the lifespan scope last: it has to pass it on
+> `Web.__call__`, shop.py:15 got the lifespan scope last: it has to pass the scope on
 > 1 missed: unknown-scope-rejected; 1 kept
 > lifespec explain never-ran lifespec explain unsupported
 = never-ran
@@ -1065,7 +1065,7 @@ app = wraps["around"](Passes(wraps["around"](inner, ["http"])), ["http", "lifesp
 ## middleware of FastAPI drops the scope
 > does not support lifespan starts without lifespan
 > `pool`, shop.py:7: it was given to FastAPI, and nothing ran it change
-> `Only.__call__`, shop.py:16 got the lifespan scope last: it has to pass it on
+> `Only.__call__`, shop.py:16 got the lifespan scope last: it has to pass the scope on
 > 1 missed: unknown-scope-rejected; 1 kept
 > lifespec explain never-ran lifespec explain unsupported
 = never-ran

@@ -34,7 +34,8 @@ assert
 ```
 
 - [a](https://a.b)
-- [b](b.md), {doc}`/hang`, {doc}`/problems/busy`, {ref}`it`
+- [b](b.md), {doc}`/hang`, {doc}`/problems/busy`, {func}`it`
+- [](../hang.md#it)
 """
 CATALOG = """\
 msgid "Title of {term}`it <it>`"
@@ -43,8 +44,11 @@ msgstr "标题"
 msgid "[a](https://a.b)"
 msgstr "[甲](https://a.b)"
 
-msgid "[b](b.md), {doc}`/hang`, {doc}`/problems/busy`, {ref}`it`"
-msgstr "见《{doc}`/hang`》、《{doc}`/problems/busy`》、“{ref}`it`”"
+msgid "[b](b.md), {doc}`/hang`, {doc}`/problems/busy`, {func}`it`"
+msgstr "见《{doc}`/hang`》、《{doc}`/problems/busy`》、{func}`it`"
+
+msgid "[](../hang.md#it)"
+msgstr "见“[](../hang.md#it)”甲"
 """
 HANG = "https://spec.example/{}/hang.html"
 LANGUAGES = sorted(words.FOLDERS)
@@ -103,13 +107,21 @@ def test_the_address_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
             "en",
             "Title of it",
             "kept",
-            ["- a (https://a.b)", f"- b, {HANG.format('en')}, `lifespec explain busy`, it"],
+            [
+                "- a (https://a.b)",
+                f"- b, {HANG.format('en')}, `lifespec explain busy`, it",
+                f"- {HANG.format('en')}#it",
+            ],
         ),
         (
             "zh",
             "标题",
             "遵守",
-            ["- 甲（https://a.b）", f"- 见 {HANG.format('zh-cn')}、`lifespec explain busy`、“it”"],
+            [
+                "- 甲（https://a.b）",
+                f"- 见 {HANG.format('zh-cn')}、`lifespec explain busy`、it",
+                f"- 见 {HANG.format('zh-cn')}#it 甲",
+            ],
         ),
     ],
 )

@@ -108,6 +108,7 @@ def test_a_terminal_shows_a_page_in_its_language(name: str, language: str) -> No
     # another problem is the command for it
     leads_nowhere = re.search(r"(?<!docs/)problems/[a-z-]+|《`", text)
     assert leads_nowhere is None, leads_nowhere
+    assert "{ref}" not in pages.page(name)  # a terminal does not know where a label is
     assert f"lifespec explain {name}" in text or name in ONLY_SEEN_ELSEWHERE
     assert language == "en" or not re.search(r"^ *lifespec: [a-z]", text, re.MULTILINE)
     headings = [line[3:] for line in pages.page(name).split("\n") if line.startswith("## ")]
