@@ -46,7 +46,7 @@ async def test_a_task_that_a_library_makes_is_named_by_the_authors_line_that_it_
     assert ", now in `poll`, " in english(named)
 
 
-async def test_a_task_has_the_authors_line_that_made_it_and_the_time_of_the_first() -> None:
+async def test_a_task_has_the_authors_line_that_made_it_while_it_runs() -> None:
     """As uvloop calls the factory: there is no frame of the event loop."""
     tasks = leftovers.Tasks()
 
@@ -57,11 +57,14 @@ async def test_a_task_has_the_authors_line_that_made_it_and_the_time_of_the_firs
 
     begun = []
     for _ in range(2):
-        await begin()
-        [((called, made), time_of_first)] = tasks.begun.items()
-        begun.append((called, made.function, time_of_first))
-    assert begun[0][:2] == ("poll", begin.__qualname__.rpartition(".")[2])
-    assert begun[1] == begun[0]
+        task = begin()
+        [running] = tasks.running()
+        begun.append((running.function, running.place.function))
+        await task
+    assert begun == [("poll", begin.__qualname__.rpartition(".")[2])] * 2
+    code = poll.__code__
+    assert tasks.sources == {(code.co_filename, code.co_firstlineno)}
+    assert tasks.running() == []
 
 
 def test_who_asks_keeps_no_process_and_without_proc_there_is_no_child() -> None:
