@@ -120,6 +120,9 @@ def row_says(seen: Observation, label: str, serving: Observation | None = None) 
          ["without clean-up: the application returned before it received lifespan.shutdown"]),
         (saw("complete", "hung", STOPS, awaited="shutdown", activity="late"), "stops",
          ["no: not within 30 s (--timeout); its answer came later"]),
+        # the innermost lines, the outermost of them first
+        (saw("hung", awaited="startup", stack=tuple(Place("f", "shop.py", n) for n in range(6))),
+         "where", [f"shop.py:{number}  in f  " for number in (3, 4, 5)]),
         (saw("complete", "raised", REFUSED,
               error=described(SendRefused(Fact("x")))), "stops",
          ["no: the suite refused what it sent: 1 is no event"]),
@@ -138,7 +141,7 @@ class Request:
     """As of a framework: its constructor has the arguments of an application."""
 
     def __init__(self, scope: Any, receive: Any, send: Any) -> None:
-        raise ValueError(scope, receive, send)
+        raise ValueError(scope, receive, send) from LookupError()
 
 
 def test_who_made_a_request_of_the_scope_is_named_and_not_the_constructor() -> None:
@@ -151,6 +154,26 @@ def test_who_made_a_request_of_the_scope_is_named_and_not_the_constructor() -> N
     Answers("asgi 2.0", seen).raised(caught.value)
     assert seen.reached is not None
     assert seen.reached.function.endswith("app")
+    assert seen.refuses
+
+
+def test_the_innermost_application_is_the_one_that_acts() -> None:
+    seen = Observation(log=Log(()))
+    answers = Answers("asgi 2.0", seen)
+
+    async def receive() -> None:
+        answers.acts(receives=True)
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await inner(scope, receive, send)
+
+    asyncio.run(app({"type": "lifespan"}, receive, print))
+    assert seen.answerer is not None
+    assert (seen.answerer.parts["function"], seen.actor) == ("inner", __name__)
+    assert [code.co_name for _, code in answers.receivers] == ["inner"]
 
 
 def test_what_only_one_case_shows_has_its_condition() -> None:

@@ -145,6 +145,37 @@ async def test_what_failed_at_startup_comes_first() -> None:
     assert "server.py" not in rest
 
 
+async def test_each_start_has_its_own_cause_and_a_hang_the_line_that_waits() -> None:
+    calls: list[object] = []
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            calls.append("cancelled")
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        calls.append("called")
+        if len(calls) == 1:
+            await shop(scope, receive, send)
+        elif len(calls) == 2:
+            with suppress(ConnectionError):
+                await refuses(scope, receive, send)
+        else:
+            await waits()
+
+    shop_of_test = Running(app, startup_timeout=1)
+    async with shop_of_test:
+        pass
+    with pytest.raises(StartupFailed) as failed:
+        await shop_of_test.__aenter__()
+    assert "ConnectionError: no database, in `connect`" in text_of(failed.value)
+    with pytest.raises(StartupFailed) as failed:
+        await shop_of_test.__aenter__()
+    line = waits.__code__.co_firstlineno + 2
+    assert f"in `waits`, {short_path(Path(__file__))}:{line}" in text_of(failed.value)
+
+
 async def test_what_is_sent_after_a_timeout_stands_below_the_cancellation() -> None:
     """Starlette answers its own cancellation so; the answer is not the cause."""
 
