@@ -17,7 +17,7 @@ MEASURED = re.compile(rf"(, in )?({NUMBER.pattern}|\d+\.\d+ s)|\d+ %")
 PROGRAMS = {
     name: causes.PRELUDE + variant(program.source, "-")
     for name, program in (causes.FAULTS | causes.PROGRAMS | causes.TRIED).items()
-    if Renamed(variant(program.source, "-")).old  # else it has no name of its author's
+    if Renamed(variant(program.source, "-")).old_names  # else it has no name of its author's
 }
 PROGRAMS |= {name: program.source for name, program in problems.PROGRAMS.items()}
 
@@ -37,8 +37,8 @@ def test_other_names_change_no_report(name: str, tmp_path: Path) -> None:
     for _ in range(2):  # a machine that is busy may change what is told of seconds
         before, after = (
             said(checked_program(tmp_path, source, only=only, timeout=limit(name)), program)
-            for source in (program.before, program.source)
+            for source in (program.original, program.renamed)
         )
         if after == before:
             return
-    assert after == before, program.source
+    assert after == before, program.renamed
