@@ -19,13 +19,13 @@ def test_code_that_runs_is_noted_in_every_thread() -> None:
 
     def there() -> None: ...
 
-    ran = entered.Ran()
-    with entered.running(ran):
+    profile = entered.Profile()
+    with entered.profiling(profile):
         here()
         thread = threading.Thread(target=there)
         thread.start()
         thread.join()
-    assert {here.__code__, there.__code__} < ran.codes
+    assert {here.__code__, there.__code__} < profile.codes
     assert sys.getprofile() is None
 
 
@@ -43,13 +43,13 @@ def wrapper(module: str) -> Any:
     return names["wrapped"]
 
 
-async def enter(*calls: Callable[[], Awaitable[object]]) -> entered.Ran:
+async def enter(*calls: Callable[[], Awaitable[object]]) -> entered.Profile:
     """Make calls; return what was noted meanwhile."""
-    ran = entered.Ran()
-    with entered.running(ran):
+    profile = entered.Profile()
+    with entered.profiling(profile):
         for call in calls:
             await call()
-    return ran
+    return profile
 
 
 async def one_in_the_other() -> None:
@@ -59,25 +59,27 @@ async def one_in_the_other() -> None:
 
 
 async def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
-    ran = await enter(one_in_the_other)
-    assert [each.again for each in ran.entrances] == [False, False, True]
-    functions = {each.by.parts["function"] for each in ran.entrances if isinstance(each.by, Fact)}
+    profile = await enter(one_in_the_other)
+    assert [each.again for each in profile.entrances] == [False, False, True]
+    functions = {
+        each.by.parts["function"] for each in profile.entrances if isinstance(each.by, Fact)
+    }
     assert functions == {one_in_the_other.__name__}
-    code = ran.entrances[0].code
+    code = profile.entrances[0].code
     given = Registered("pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True)
-    assert [each.kind for each in ran.twice([given])] == ["entered-twice"]
-    assert [*ran.twice([])] == [*ran.lost([], {}, None)] == []
-    assert [*ran.lost([given], {"pool": 1}, None)] == []
-    values = {number: value["pool"] for number, (_, value) in enumerate(ran.values)}
-    assert [*ran.lost([given], values, None)] == []  # by other names
-    assert {each.kind for each in ran.lost([given], {}, None)} == {"state-dropped"}
+    assert [each.kind for each in profile.entered_twice([given])] == ["entered-twice"]
+    assert [*profile.entered_twice([])] == [*profile.lost_keys([], {}, None)] == []
+    assert [*profile.lost_keys([given], {"pool": 1}, None)] == []
+    values = {number: value["pool"] for number, (_, value) in enumerate(profile.yielded)}
+    assert [*profile.lost_keys([given], values, None)] == []  # by other names
+    assert {each.kind for each in profile.lost_keys([given], {}, None)} == {"state-dropped"}
 
 
 @pytest.mark.parametrize(("module", "says"), [("starlette.x", ""), ("pytest.x", "pytest")])
 async def test_a_library_that_enters_a_lifespan_is_named(module: str, says: str) -> None:
-    ran = await enter(lambda: wrapper(module)(pool(1)))
-    assert [each.by for each in ran.entrances] == [says]
-    code = ran.entrances[0].code
+    profile = await enter(lambda: wrapper(module)(pool(1)))
+    assert [each.by for each in profile.entrances] == [says]
+    code = profile.entrances[0].code
     given = Registered("pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True)
     kind = "state-dropped" if says else "state-unseen"
-    assert {each.kind for each in ran.lost([given], {}, None)} == {kind}
+    assert {each.kind for each in profile.lost_keys([given], {}, None)} == {kind}

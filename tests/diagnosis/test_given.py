@@ -153,19 +153,19 @@ def test_who_has_a_profile_function_keeps_it(found: Found) -> None:
     assert bool(noted) is (sys.version_info >= (3, 12))  # where another tool notes calls
 
 
-def ran(*codes: CodeType) -> entered.Ran:
+def ran(*codes: CodeType) -> entered.Profile:
     """Return what ran, given the code."""
-    seen = entered.Ran()
-    seen.codes |= {*codes}
-    return seen
+    profile = entered.Profile()
+    profile.codes |= {*codes}
+    return profile
 
 
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None:
     gives = [*found("Made(lifespan=first)\nMade(lifespan=number)").values()]
-    kinds = {each.kind: each.parts for each in entered.never_entered(gives, ran())}
+    kinds = {each.kind: each.parts for each in ran().never_entered(gives)}
     assert kinds["never-ran"]["receiver"] == "Made"
     assert kinds["given-no-lifespan"]["type"] == "int"
-    [told] = entered.never_entered(gives, ran(*(each.code for each in gives if each.code)))
+    [told] = ran(*(each.code for each in gives if each.code)).never_entered(gives)
     assert told.kind == "given-no-lifespan"
 
 
@@ -195,8 +195,8 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path)
 
     [one] = of_mcp([router, default])
     assert one.place[:3] == ("run", "mcp/server.py", 1)
-    assert [each.kind for each in entered.never_entered([one], ran())] == ["never-ran"]
-    assert [*entered.never_entered([one], ran(namespace["go"].__code__))] == []
+    assert [each.kind for each in ran().never_entered([one])] == ["never-ran"]
+    assert [*ran(namespace["go"].__code__).never_entered([one])] == []
     assert of_mcp(default) == []
     with given.noting_calls():
         Mount("/others", app=default)

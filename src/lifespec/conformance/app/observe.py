@@ -53,7 +53,7 @@ class _Course:
         self.subject = subject
         self.given, self.routers = registered.find(subject)
         self.late: list[registered.Registered] = []
-        self.ran = entered.Ran(self.given)
+        self.profile = entered.Profile(self.given)
         self.open_things: list[Fact] = []
 
     def play(self, job: Job, case: Case, supervisor: Supervisor) -> PlayedCall:
@@ -62,15 +62,15 @@ class _Course:
 
         def stops() -> None:
             with guard.keeping():
-                self.late += registered.late(self.routers, self.ran.given)
+                self.late += registered.late(self.routers, self.profile.given)
             passing.begin()
 
-        with entered.running(self.ran), cut_off.noting_exceptions():
+        with entered.profiling(self.profile), cut_off.noting_exceptions():
             call = _call(self.subject, job, case, supervisor._replace(stops=stops))
         is_complete = call.seen.shutdown.how == "complete"
         call.seen.facts += passing.facts(complete=is_complete)
         if is_complete:  # else its clean-up had no chance
-            self.open_things = guard.listed(opened.unclosed, self.ran.opened, self._roots)
+            self.open_things = guard.listed(opened.unclosed, self.profile.opened, self._roots)
         return call
 
     def _roots(self) -> Iterator[object]:
@@ -85,11 +85,11 @@ class _Course:
         late_codes = {late.code for late in self.late}
         lifespans = list(self.late)
         lifespans += [before for before in self.given if before.code not in late_codes]
-        facts = guard.listed(entered.never_entered, lifespans, self.ran)
-        facts += guard.listed(self.ran.twice, lifespans)
+        facts = guard.listed(self.profile.never_entered, lifespans)
+        facts += guard.listed(self.profile.entered_twice, lifespans)
         if call.seen.startup.how == "complete":
-            facts += guard.listed(self.ran.unstarted, lifespans)
-        facts += guard.listed(self.ran.lost, lifespans, call.provided, self.subject)
+            facts += guard.listed(self.profile.never_started, lifespans)
+        facts += guard.listed(self.profile.lost_keys, lifespans, call.provided, self.subject)
         return facts
 
 
