@@ -51,10 +51,11 @@ def test_a_thread_that_works_is_at_its_line(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_most_of_a_time_is_at_a_line_or_nowhere() -> None:
     at = Place("load", "shop.py", 7)
-    spent = [(1.0, at, True), (2.0, at, True), (3.0, None, False), (9.0, None, False)]
-    assert busy.most(spent, 0.5, 3.5) == (at, True)
-    assert busy.most(spent, 1.5, 3.5) == (None, False)
-    assert busy.most([], 0.0, 1.0) == (None, False)
+    spending = busy.Spending()
+    spending.spent = [(1.0, at, True), (2.0, at, True), (3.0, None, False), (9.0, None, False)]
+    assert spending.most(0.5, 3.5) == (at, True)
+    assert spending.most(1.5, 3.5) == (None, False)
+    assert spending.most(4.0, 5.0) == (None, False)
 
 
 def test_a_call_that_runs_or_is_over_waits_for_nothing() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from lifespec.diagnosis import alive, stacks, waits
 from lifespec.diagnosis.author import innermost, place
 from lifespec.diagnosis.fact import Fact, Place, fact
+from lifespec.diagnosis.whose import lines_to_show
 
 LEAST = 0.3  # of the time that the machine gives to a thread, and
 LEAST_AT_ALL = 0.03  # of all time: on a busy machine a thread that only wakes has less
@@ -108,6 +109,29 @@ class Spending:
     def __init__(self) -> None:
         self.spent: Spent = []
         self.looks = waits.Looks()
+
+    def most(self, begin: float, end: float) -> tuple[Place | None, bool]:
+        """Return where most of a time went, and whether that blocked the thread."""
+        looks = Counter((at, blocks) for when, at, blocks in self.spent if begin < when < end)
+        for most_often, times in looks.most_common(1):  # none if there was no look
+            if times * 2 > looks.total():
+                return most_often
+        return None, False
+
+    def where(self, call: Any, *, late: bool) -> tuple[list[stacks.Line], str]:
+        """Return where a call waits whose time is over, and what for: by a look now, or before.
+
+        A timer has just woken the loop.  A call that has answered since is late: it waited only
+        until something woke the loop, and what it waited for is known from the looks before.  These
+        also tell what one look cannot, that a wait is due or comes again and again.
+        """
+        looks = self.looks
+        if late and looks.slept:
+            return looks.slept, "due"
+        if late or looks.awaits in ("due", "again"):
+            return looks.lines, looks.awaits
+        now = waits.of(call)
+        return lines_to_show(now.frames), now.awaits
 
 
 @contextmanager
@@ -208,15 +232,6 @@ def _look(spending: Spending, call: Any, top: Any) -> None:  # pragma: no cover 
         spending.looks.look(call, stacks.of_thread(top))
         at = innermost(spending.looks.lines)
     spending.spent.append((time.monotonic(), at, is_blocked))
-
-
-def most(spent: Spent, begin: float, end: float) -> tuple[Place | None, bool]:
-    """Return where most of a time went, and whether that blocked the thread."""
-    looks = Counter((at, blocks) for when, at, blocks in spent if begin < when < end)
-    for most_often, times in looks.most_common(1):  # none if there was no look
-        if times * 2 > looks.total():
-            return most_often
-    return None, False
 
 
 def _note_ready(seen: Places) -> None:

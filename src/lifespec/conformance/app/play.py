@@ -2,7 +2,7 @@
 
 The server that is played here follows the tables of `lifespec.validate`.  Its `send` raises for an
 unknown event and for one that changes no state; nothing else is raised into the application.
-`judge` gives the verdicts.
+`answers` has what becomes of a message, and `judge` gives the verdicts.
 """
 
 import time
@@ -27,21 +27,20 @@ from lifespec.conformance.app.routes import paths
 from lifespec.conformance.cases import Action, Case, scope_of
 from lifespec.conformance.log import SHUTDOWN, Log, LogLine
 from lifespec.conformance.probe import state_of
-from lifespec.diagnosis import busy, leftovers, waits
+from lifespec.diagnosis import busy, leftovers
 from lifespec.diagnosis.author import innermost, place_of
 from lifespec.diagnosis.exits import noting_exits
 from lifespec.diagnosis.fact import Fact, Place, fact
 from lifespec.diagnosis.generators import Begun
 from lifespec.diagnosis.guard import keeping, listed
 from lifespec.diagnosis.stacks import is_cancellation
-from lifespec.diagnosis.whose import lines_to_show
 from lifespec.words import cut, short_repr
 
 Application = Callable[[Any, Any, Any], Awaitable[Any]]
 
-GRACE = 1.0  # seconds for a call that was cancelled, or that has given its final answer
-BLOCKS_END = 5.0  # seconds that it may block the event loop then: what is left behind is seen later
-FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # it has no answer to give
+GRACE = 1.0  # seconds in which a call ends that was cancelled, or that has given its final answer
+BLOCKS_END = 5.0  # that such a call may block the loop; the looks at the end have their own time
+FINAL: tuple[validate.State, ...] = ("refused", "stopped", "failing")  # no answer is due any more
 
 
 def play(
@@ -53,9 +52,10 @@ def play(
     supervisor: Supervisor = Supervisor(),  # noqa: B008  it is immutable
     log: Log | None = None,
 ) -> "PlayedCall":
-    """Play a case, a loop after another; return the last call.
+    """Play a case, in several event loops if its script has them; return the call in the last.
 
-    `limit` is how many seconds an answer may take.  `log` is one that another side writes, too.
+    `limit` is how many seconds an answer may take.  If another side of the same case writes `log`,
+    too, events and scopes stand in it as data, by which the sides are compared.
     """
     scripts: list[list[Action]] = [[]]  # of each loop
     for action in case.server or case.script:
@@ -107,7 +107,7 @@ class PlayedCall(Answers):
         self.loop = loop
         self.limit = limit
         self.supervisor = supervisor
-        self.keeps = log is not None  # events and scopes as data
+        self.logs_data = log is not None
         if log is not None:
             seen.log = log
         self.inbox: list[dict[str, Any]] = []
@@ -116,13 +116,13 @@ class PlayedCall(Answers):
     def run(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script in the loop."""
         looking = busy.spending(lambda: self.coroutine)
-        with noting_exits(self._exits), looking as self.spending:
+        with noting_exits(self._note_exit), looking as self.spending:
             try:
                 self.loop.run(lambda: self.play(script))
             except (SystemExit, KeyboardInterrupt) as error:
                 self.end("exited", error)
 
-    def _exits(self, at: Place | None, status: int) -> None:
+    def _note_exit(self, at: Place | None, status: int) -> None:
         """Keep that the process is about to end, and where: nothing is seen afterwards."""
         with keeping():
             self.seen.exited = fact("exit-status", status=status).at(at)
@@ -137,7 +137,7 @@ class PlayedCall(Answers):
         self.supervisor.arm(self.limit)
         if self.state in ("refused", "failing"):  # what it raises then says why
             await self.until("end", min(self.limit, GRACE))
-        await self._look()
+        await self._note_end()
         self.over = True
 
     async def do(self, action: Action) -> bool:
@@ -164,27 +164,19 @@ class PlayedCall(Answers):
             seconds = min(seconds, BLOCKS_END)
         self.supervisor.arm(seconds)
 
-    async def _look(self) -> None:
-        """Look at the state and the tasks at the end."""
+    async def _note_end(self) -> None:
+        """Note what is there at the end: the state, the tasks, and where the time went."""
         seen = self.seen
-        if self.scope.get("state") is not self.live:
-            seen.facts.append(Fact("state-rebound"))
-        for key in self.live or ():
-            if not isinstance(key, str):
-                seen.facts.append(fact("key-at-end", key=short_repr(key)))
-                break
+        self._note_state()
         seen.idle = self.idle
-        seen.routes, seen.task_sources = paths(self.app), self.loop.task_sources
-        for phase in ("startup", "shutdown"):
-            begin, end = seen.span(phase)
-            at, blocks = busy.most(self.spending.spent, begin, end)
-            if at and end - begin >= LONG_ANSWER:
-                kind = "yes-in-blocked" if blocks else "yes-in-waits"
-                seen.spent[phase] = fact(kind, seconds=f"{end - begin:.1f}", place=at.fact())
+        seen.routes = paths(self.app)
+        seen.task_sources = self.loop.task_sources
+        self._note_long_phases()
         if not seen.awaited:  # else it is told with what it waits for
             slept_at = innermost(self.spending.looks.slept)
             if slept_at:
                 seen.facts.append(fact("due", place=slept_at.fact()))
+        # else its clean-up, which may end them, has not run or was cut off
         if seen.shutdown.how == "complete":
             seen.facts += await self.loop.tasks_left()
             self._note_failed_tasks("died-stopping")
@@ -192,9 +184,28 @@ class PlayedCall(Answers):
                 seen.facts += listed(self.begun.unfinished)
         self.note("over", "with state" if self.live else "", **self.as_data())
 
+    def _note_state(self) -> None:
+        """Note a state that is not what the scope had, or that has a key which is no text."""
+        if self.scope.get("state") is not self.live:
+            self.seen.facts.append(Fact("state-rebound"))
+        for key in self.live or ():
+            if not isinstance(key, str):
+                self.seen.facts.append(fact("key-at-end", key=short_repr(key)))
+                break
+
+    def _note_long_phases(self) -> None:
+        """Note where most of a startup or a shutdown went that took long."""
+        for phase in ("startup", "shutdown"):
+            begin, end = self.seen.span(phase)
+            at, blocks = self.spending.most(begin, end)
+            if at and end - begin >= LONG_ANSWER:
+                kind = "yes-in-blocked" if blocks else "yes-in-waits"
+                seconds = f"{end - begin:.1f}"
+                self.seen.spent[phase] = fact(kind, seconds=seconds, place=at.fact())
+
     def as_data(self) -> dict[str, Any]:
         """Return scope and state as parts of a line, if another side writes the log, too."""
-        if not self.keeps:
+        if not self.logs_data:
             return {}
         event = [plain(self.scope), plain(self.live)]
         return {"event": event, **state_of({"state": self.live}, plain)}
@@ -223,7 +234,7 @@ class PlayedCall(Answers):
             self.supervisor.stops()
         self.inbox.append(event)
         self.idle = False
-        self._change()
+        self._wake()
         return True
 
     def _note_failed_tasks(self, kind: str) -> None:
@@ -235,9 +246,10 @@ class PlayedCall(Answers):
     async def wait_for(self, word: str) -> bool:
         """Wait for a condition; when the time is over, note what the application is doing."""
         if word == "end":
-            if not await self.until(word, min(self.limit, GRACE)):
-                # all is answered, and no specification says when to return
-                self.seen.ended_when_cancelled = not self.cancelled
+            is_over = await self.until(word, min(self.limit, GRACE))
+            # if it was not cancelled all is answered, and no specification says when to return
+            if self.cancelled and not is_over:
+                self.seen.ended_when_cancelled = False
             return True
         if not await self.until(word, self.limit):
             self._overdue(word)
@@ -254,7 +266,7 @@ class PlayedCall(Answers):
         silent = self.idle and not self.late
         seen.awaited = word
         with keeping():
-            self._where()
+            self._note_where()
         if self.inbox:
             seen.activity = "not-received"
         else:
@@ -262,24 +274,14 @@ class PlayedCall(Answers):
                 seen.activity = "idle"
             if word == "reaction":
                 seen.reaction = "silent"
-        if seen.shutdown_sent:  # it may be on its way
+        if seen.shutdown_sent:  # also if the application has not received it yet
             seen.course.happens("shutdown")
         if seen.shutdown_sent or not seen.startup.how:
             seen.settle("silent" if silent else "hung")
 
-    def _where(self) -> None:
-        """Keep what the application waits for, and where.
-
-        The timer of the suite has just woken the loop, and what had waited for that goes on: then
-        the last look counts, which came before.
-        """
-        looks = self.spending.looks
-        now = waits.of(self.coroutine)
-        lines, awaits = lines_to_show(now.frames), now.awaits
-        if self.late and looks.slept:
-            lines, awaits = looks.slept, "due"
-        elif self.late or looks.awaits in ("due", "again"):
-            lines, awaits = looks.lines, looks.awaits
+    def _note_where(self) -> None:
+        """Note what the application waits for, and where."""
+        lines, awaits = self.spending.where(self.coroutine, late=self.late)
         self.seen.stack = tuple(map(place_of, lines))
         if self.late and awaits != "due":
             self.seen.activity = "late"
@@ -341,7 +343,7 @@ class PlayedCall(Answers):
                 return bool(seen.shutdown.how)
             case "reaction":
                 return not self.inbox and (self.acted or self.idle)
-            case _:  # "end": it waits in `receive` for what never comes, as many do
+            case _:  # "end": many do not return, but wait in `receive` for what never comes
                 return self.idle and self.state in FINAL
 
     # ---- what the application does ----
@@ -349,7 +351,7 @@ class PlayedCall(Answers):
     async def called(self) -> None:
         """Call the application, and note how the call ends."""
         try:
-            await self._awaitable()
+            await self._call_application()
         except (SystemExit, KeyboardInterrupt) as error:
             self.end("exited", error)
         except BaseException as error:
@@ -365,7 +367,7 @@ class PlayedCall(Answers):
         finally:
             self.look_no_more()
 
-    async def _awaitable(self) -> None:
+    async def _call_application(self) -> None:
         self.context = copy_context()
         self.reached = Reached(self.seen)
         self.begun = Begun(PlayedCall.called.__code__)
@@ -379,7 +381,7 @@ class PlayedCall(Answers):
         self.acts(receives=True)
         while not self.inbox:
             self.idle = True
-            self._change()
+            self._wake()
             await self.changed.wait()
         event = self.inbox.pop(0)
         self.idle = self.acted = False
@@ -389,7 +391,7 @@ class PlayedCall(Answers):
         self.note("received", event["type"])
         if event["type"] in validate.EVENTS:
             self.state = validate.TRANSITIONS[self.state][event["type"]].to
-        self._change()
+        self._wake()
         return event
 
     async def _send(self, message: Any) -> None:
@@ -403,13 +405,13 @@ class PlayedCall(Answers):
         kind = message.get("type") if isinstance(message, dict) else None
         name = cut(str(kind or type(message).__name__), 100)
         text = self.text(message, kind)
-        data = plain(message) if self.keeps else None
+        data = plain(message) if self.logs_data else None
         why = self.refusal(message, kind)
         if why:
             self.note("refused", name, text, why=why, event=data)
             raise SendRefused(why)
         self.note("sent", name, text, event=data)
-        self._change()
+        self._wake()
         if self.state in FINAL:
             self._arm()
 
@@ -428,11 +430,10 @@ class PlayedCall(Answers):
             self.note("returned")
         elif how != "cancelled":
             text = ""
-            if seen.error and not seen.error.of(REFUSED):  # that is drawn as the refusal
+            if seen.error and not seen.error.of(REFUSED):  # its text is in the log: `refused`
                 text = seen.error.text
-            name = type(error).__name__
-            self.note("raised", "", text, error=name, ids=dict(parts_of(error)))
-        self._change()
+            self.note("raised", "", text, error=type(error).__name__, ids=dict(parts_of(error)))
+        self._wake()
 
     def is_late(self) -> bool:
         """Tell whether the time is over for what the script waits for."""
@@ -443,7 +444,7 @@ class PlayedCall(Answers):
         self.seen.log.append(LogLine(time.monotonic(), kind, type_, text, **more))
         self.supervisor.publish(self.seen)
 
-    def _change(self) -> None:
+    def _wake(self) -> None:
         """Wake all that wait for a change."""
         self.changed.set()
         self.changed = self.loop.event()
