@@ -64,7 +64,7 @@ def test_what_begins_to_serve_comes_to_lifespec_first(taken: Any) -> None:
     assert toyserver.serve() is None
     assert taken.calls == ["acted"] * 3
     taken.hold.note()  # once
-    taken.hold.is_over = True
+    taken.hold.has_taken = True
     assert toyserver.Server().run() == asyncio.run(toyserver.Server().serve()) == "served"
     assert taken.calls == ["acted"] * 3
 
@@ -139,7 +139,7 @@ def test_the_first_is_the_host_and_the_others_end(
             thread.join(10)
     assert os.environ["PYTHONPATH"] == "/kept"
     assert taken.hold.finder not in sys.meta_path
-    assert taken.hold.is_over
+    assert taken.hold.has_taken
     assert hosts == ([("the app", "shop:app")] if answer else [])
     assert Path("failed").exists() == bool(answer and fails)
     assert killed == ([1] if answer and not fails else [])

@@ -46,14 +46,14 @@ class Home:
 
 
 class Hold:
-    """What takes the application of this process; once it has, servers serve as ever.
+    """What takes the application of this process; once it has, servers serve as they would.
 
     `home` is where lifespec is, and `host` its module that then has the application.
     """
 
     def __init__(self, folder: str, home: str, host: str) -> None:
         self.folder, self.home, self.host = folder, home, host
-        self.is_over = False
+        self.has_taken = False
         self.noting: Any = None
         self.finder = hooks.Finder(PLACES, self.hook)
 
@@ -94,18 +94,18 @@ class Hold:
         original = getattr(place, name)
 
         def held(*arguments: Any, **options: Any) -> Any:
-            if self.is_over:
+            if self.has_taken:
                 return original(*arguments, **options)
             return act(self, *arguments, **options)
 
-        async def held_later(*arguments: Any, **options: Any) -> Any:
-            if not self.is_over:
+        async def held_coroutine(*arguments: Any, **options: Any) -> Any:
+            if not self.has_taken:  # not by the call: one that nobody awaits serves nothing
                 act(self, *arguments, **options)
             return await original(*arguments, **options)
 
         replaced: Any = held
         if getattr(getattr(original, "__code__", None), "co_flags", 0) & hooks.COROUTINE:
-            replaced = held_later
+            replaced = held_coroutine
         setattr(place, name, functools.wraps(original)(replaced))
 
     def take(self, server: str, app: Any, target: str = "", **about: Any) -> None:
@@ -118,9 +118,9 @@ class Hold:
         import threading
         import traceback
 
-        self.is_over = True  # servers that the application starts are its own
+        self.has_taken = True  # servers that the application starts are its own
         self.release()
-        # a copy of this module runs it in the process of a command
+        # only a copy of this module, in the process of a command, may be in another thread
         if threading.current_thread() is not threading.main_thread():  # pragma: no cover
             leave_main_thread()
         connection = self.ask(server, about)
@@ -198,6 +198,7 @@ def _uvicorn(hold: Hold, server: Any, *_: Any, **__: Any) -> None:
     if not config.loaded:
         config.load()
     app = config.loaded_app
+    # what uvicorn itself puts around the application; an author may use the same class without it
     if config.proxy_headers and type(app).__name__ == "ProxyHeadersMiddleware":
         app = app.app
     logger = sys.modules["logging"].getLogger("uvicorn.error")
@@ -229,7 +230,8 @@ def _hypercorn(hold: Hold, app: Any, config: Any, **_: Any) -> None:
     for prefix in ("asgi:", "wsgi:"):
         target = target.removeprefix(prefix)
     interface = "WSGI" if type(app).__name__ == "WSGIWrapper" else ""
-    hold.take("hypercorn", getattr(app, "app", app), target, interface=interface)
+    inner = getattr(app, "app", app)  # hypercorn has wrapped it
+    hold.take("hypercorn", inner, target, interface=interface)
 
 
 def _hypercorn_alone(hold: Hold, config: Any) -> Any:
@@ -255,7 +257,8 @@ def _granian(hold: Hold, server: Any, _: Any, target_loader: Any) -> None:
         if server.factory:
             target += "()"
     other = "" if interface.startswith("asgi") else interface.upper()
-    hold.take("granian", target_loader(), target, off=interface == "asginl", interface=other)
+    is_off = interface == "asginl"  # "no lifespan"
+    hold.take("granian", target_loader(), target, off=is_off, interface=other)
 
 
 def _granian_embedded(hold: Hold, server: Any, *_: Any) -> None:
@@ -287,7 +290,7 @@ def _gunicorn(hold: Hold, worker: Any) -> None:
 
 
 def _daphne(hold: Hold, server: Any) -> None:
-    hold.take("daphne", server.application, off=True)
+    hold.take("daphne", server.application, off=True)  # it never sends a lifespan scope
 
 
 # by module: a class or "", its function, and what is done instead of a call of it
