@@ -14,18 +14,18 @@ WORDS = {  # the conditions that are words of a page; a signal and a loop have t
     "to the parent": _("signal to the parent"),
     "to the group": _("signal to all processes"),
 }
-# from the mildest on
+# what ends a server, from the mildest on
 KEYS = "Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "Ctrl-C, Ctrl-\\", "kill -9"
-AT_ONCE = 3  # seconds: no server has a shorter limit
-UVLOOP = ", uvloop"  # ends the name of a row that differs in this from the one before
+SHORTEST_LIMIT = 3  # seconds, of all servers: one that ends sooner has not waited
+UVLOOP = ", uvloop"  # ends the name of a row of a server that is measured on another loop, too
 
 
 def servers() -> dict[str, list[Row]]:
     """Return the rows of the record by server, for each loop and Python."""
-    found: dict[str, list[Row]] = {}
+    by_server: dict[str, list[Row]] = {}
     for subject in read("signals")["subjects"]:
-        found.setdefault(subject["name"].removesuffix(UVLOOP), []).append(subject)
-    return found
+        by_server.setdefault(subject["name"].removesuffix(UVLOOP), []).append(subject)
+    return by_server
 
 
 def conditions(subject: Row) -> Combination:
@@ -35,7 +35,9 @@ def conditions(subject: Row) -> Combination:
 
 def named(subjects: Sequence[Row]) -> str:
     """Return a server's name with its version."""
-    return f"{subjects[0]['name']} {next(iter(subjects[0]['versions'].values()))}"
+    first = subjects[0]
+    version = next(iter(first["versions"].values()))  # its own comes first
+    return f"{first['name']} {version}"
 
 
 def in_words(rows: Sequence[Split]) -> list[Split]:
@@ -58,21 +60,22 @@ def by_way(subjects: Sequence[Row], observed: Callable[[Row], Mapping[str, Any]]
 
 def stops() -> Row:
     """Return whether a signal makes a server send shutdown, and how much of a clean-up runs."""
-
-    def observed(subject: Row) -> dict[str, Row]:
-        by_way = {}
-        for way, run in subject["stops"].items():
-            cleans = dict.fromkeys(_part(seconds) for seconds in run["cleans"])
-            by_way[way] = {"shutdown": run["shutdown"], "cleans": list(cleans)}
-        return by_way
-
     rows = []
     for subjects in servers().values():
         if not subjects[0]["stops"]["SIGTERM, to the parent, one worker"]["shutdown"]:
-            continue
-        for row in by_way(subjects, observed):
+            continue  # it never sends one, so nothing depends on the signal
+        for row in by_way(subjects, _stopping):
             rows.append({"server": named(subjects), "conditions": row.conditions, **row.value})
     return {"rows": rows}
+
+
+def _stopping(subject: Row) -> dict[str, Row]:
+    """Return by way whether shutdown was sent, and the parts of clean-ups that ran."""
+    runs = {}
+    for way, run in subject["stops"].items():
+        parts = dict.fromkeys(_part(seconds) for seconds in run["cleans"])
+        runs[way] = {"shutdown": run["shutdown"], "cleans": list(parts)}
+    return runs
 
 
 def _part(seconds: int) -> str:
@@ -116,13 +119,18 @@ def waiting(subject: Row) -> dict[str, Row]:
     return waits
 
 
-def _seconds(seen: Sequence[int | None]) -> int | None:
-    """Return the shortest time of several runs: a busy machine makes it longer."""
-    times = [seconds for seconds in seen if seconds is not None]
-    if len(times) < len(seen) or not times:
+def _seconds(runs: Sequence[int | None]) -> int | None:
+    """Return the shortest time of several runs, None if in one of them it waited without end.
+
+    The shortest, because a busy machine makes a time longer.
+    """
+    times = [seconds for seconds in runs if seconds is not None]
+    if len(times) < len(runs) or not times:
         return None
     shortest = min(times)
-    return shortest if shortest >= AT_ONCE else 0
+    if shortest < SHORTEST_LIMIT:
+        return 0
+    return shortest
 
 
 def hangs() -> Row:
@@ -130,27 +138,32 @@ def hangs() -> Row:
     rows = []
     for subjects in servers().values():
         for waits in subjects[0]["given up"]:
-            keys, ends = {}, {}
+            runs = {}
             for subject in subjects:
-                for workers, seen in subject["given up"][waits].items():
-                    keys[(workers, *conditions(subject))] = seen
-                    ends[(workers, *conditions(subject))] = ending(seen)
-            for row in split(ends):
-                last: dict[str, None] = {}
-                for under, seen in keys.items():
-                    if set(row.conditions) <= set(under):
-                        last |= dict.fromkeys(seen["Ctrl-C"]["last"])
+                for workers, run in subject["given up"][waits].items():
+                    runs[(workers, *conditions(subject))] = run
+            for row in split({combination: ending(run) for combination, run in runs.items()}):
                 [worded] = in_words([row])
-                told = {"server": named(subjects), "waits": waits, "last": list(last)}
-                rows.append({**told, "conditions": worded.conditions, **row.value})
+                hang = {"server": named(subjects), "waits": waits}
+                hang["last"] = _last_lines(runs, row.conditions)
+                rows.append({**hang, "conditions": worded.conditions, **row.value})
     return {"rows": rows}
 
 
-def ending(keys: Mapping[str, Row]) -> Row:
+def _last_lines(runs: Mapping[Combination, Row], conditions: Sequence[str]) -> list[str]:
+    """Return the distinct last lines after Ctrl-C in the runs under these conditions."""
+    last: dict[str, None] = {}
+    for combination, run in runs.items():
+        if set(conditions) <= set(combination):
+            last |= dict.fromkeys(run["Ctrl-C"]["last"])
+    return list(last)
+
+
+def ending(run: Mapping[str, Row]) -> Row:
     """Return the mildest key that ended a server each time, and whether it left a worker."""
     for key in KEYS:
-        if key in keys and keys[key]["ended"] == [True]:
-            return {"key": key, "left": True in keys[key]["left"]}
+        if key in run and run[key]["ended"] == [True]:
+            return {"key": key, "left": True in run[key]["left"]}
     raise LookupError("no key has ended it")
 
 
