@@ -16,6 +16,7 @@ from lifespec.watch.watched import WatchedProcess
 from lifespec.words import Words
 
 HERE = Path(__file__).name
+AFTER = 3.0  # seconds from which on something is a cause
 OWN = At(__file__, 1, "clean_up", own=True)
 LIBRARY = At("/x/site-packages/uvicorn/server.py", 9, "serve", own=False)
 LINES = [At(__file__, 2, "lifespan", own=True), OWN]  # the innermost counts
@@ -27,15 +28,15 @@ UNANSWERED = (["builtins.OSError"], "", errno.ECONNREFUSED)
 REFUSED = WrittenError("ConnectionRefusedError", "", [OWN], chain=[UNANSWERED])
 CALL = CallState(over=False, runs=False, asks=False, lines=LINES)
 ASKS = CALL._replace(asks=True, lines=[LIBRARY])
-NOTHING = Look(
-    1.0,
-    1,
-    [],
-    [],
-    [],
-    {},
-    [],
-    0,
+NOTHING = Look(  # to be told: its loop runs
+    time=1.0,
+    loops=1,
+    blocked=[],
+    known=[],
+    others=[],
+    handlers={},
+    requests=[],
+    open=0,
     all=True,
     importing="",
     main=[],
@@ -58,23 +59,28 @@ def process(tmp_path: Path, *lines: Any) -> WatchedProcess:
     """Return a process that has written these lines."""
     path = tmp_path / "7.seen"
     path.touch()
-    found = WatchedProcess(path)
+    watched = WatchedProcess(path)
     for line in lines:
-        found.take(seen.parsed(seen.written(line)))
-    return found
+        watched.take(seen.parsed(seen.written(line)))
+    return watched
 
 
-def said(found: WatchedProcess) -> list[str]:
-    """Return what is said of it at the second 6; its agent has looked just now."""
+def lasted(moment: float) -> float:
+    """Return how long it is since a moment, at the second 6."""
+    return max(6.0 - moment, 0.0)  # files have the time of the machine, as if written just now
+
+
+def sentences(watched: WatchedProcess) -> list[str]:
+    """Return what is said of a process."""
     words = Words()
-    lasted = causes(found, lambda at: 0.0 if at > 6 else 6.0 - at, 3.0)
-    return [words.say(cause.fact) for cause in lasted]
+    return [words.say(cause.fact) for cause in causes(watched, lasted, AFTER)]
 
 
 def sent(type_: str, text: str = "", error: WrittenError | None = None) -> seen.Sent:
     return seen.Sent(1.0, f"lifespan.{type_}", text, error)
 
 
+# what an agent writes, each line at the second 1
 CALLED, RECEIVED = seen.Called(1.0, "uvicorn"), seen.Received(1.0)
 STOP, SHUTDOWN = seen.Stop(1.0, "uvicorn"), seen.Shutdown(1.0, "uvicorn")
 RAISED, CUT = seen.Raised(1.0, ERROR), seen.Raised(1.0, CANCELLED)
@@ -86,7 +92,7 @@ STOPPING, CLEANING = [*SERVING, STOP], [*SERVING, SHUTDOWN]
 HOSTED, STOPS = seen.Hosted(1.0, "gunicorn"), [*SERVING, seen.Stop(1.0, "gunicorn")]
 UNBOUND = SHUTDOWN._replace(error=WrittenError("OSError", "port is taken", []))
 ENDED = [*CLEANING, sent("shutdown.complete")]
-AT = f"`clean_up`, {HERE}:1"
+# what a look shows
 LIFE, IDLE = look(known=[CALL]), look(known=[ASKS])
 RUNS, OVER = look(known=[CALL._replace(runs=True)]), look(known=[CALL._replace(over=True)])
 BLOCKS = look(known=[CALL], blocked=[Blocked(3, LINES)])
@@ -97,6 +103,8 @@ STAYS = look(threads=[], main=[LIBRARY], loops=0)
 PUMP = STAYS._replace(threads=[Thread("pump", LINES)], children=["x (1)"])
 STILL = look(loops=0, main=LINES, still=4)
 IMPORT = STILL._replace(importing="shop")
+# parts of sentences
+AT = f"`clean_up`, {HERE}:1"
 LASTED, SENDS = "startup has lasted 5 s; it", "has not sent lifespan.shutdown."
 CLEANS, WHILE = "clean-up has lasted 5 s; it", "while it was running, and no shutdown follows:"
 ANOTHER = "instead of answering it waits for another event"
@@ -195,23 +203,27 @@ THREAD = f"{KEPT} a thread that is not a daemon"
     ],
 )
 def test_a_cause(lines: list[Any], sentence: str | None, tmp_path: Path) -> None:
-    lines = lines if any(isinstance(line, Look) for line in lines) else [*lines, NOTHING]
-    found = said(process(tmp_path, *lines))
-    assert len(found) == (1 if sentence else 0)
-    assert sentence is None or sentence in found[0]
+    if not any(isinstance(line, Look) for line in lines):
+        lines = [*lines, NOTHING]  # without a look nothing is a cause
+    told = sentences(process(tmp_path, *lines))
+    if sentence is None:
+        assert told == []
+    else:
+        [only] = told
+        assert sentence in only
 
 
 def test_the_authors_last_lines_are_shown_with_what_stands_there(tmp_path: Path) -> None:
     source = Path(__file__).read_text("utf-8").splitlines()
     own = [At(__file__, number, "f", own=True) for number in (1, 3, 4, 5, 6)]
-    found = process(tmp_path, *STARTING, look(known=[CALL._replace(lines=[LIBRARY, *own])]))
-    (cause,) = causes(found, lambda at: 6.0 - at, 3.0)
+    watched = process(tmp_path, *STARTING, look(known=[CALL._replace(lines=[LIBRARY, *own])]))
+    (cause,) = causes(watched, lasted, AFTER)
     shown = [(row.parts["file"], row.parts["line"], row.parts["source"]) for row in cause.rows]
     assert shown == [(HERE, number, source[number - 1]) for number in (3, 4, 5, 6)]
 
 
 @pytest.mark.parametrize(
-    ("lines", "told", "advice"),
+    ("lines", "told_to_end", "advice"),
     [
         ([*STARTING, sent("startup.failed", error=REFUSED)], None, "advise-service"),
         ([*STARTING, look(blocked=[JOINS])], None, "advise-join"),
@@ -225,11 +237,11 @@ def test_the_authors_last_lines_are_shown_with_what_stands_there(tmp_path: Path)
     ],
 )
 def test_what_to_change_depends_on_what_was_raised_and_on_the_server(
-    lines: list[Any], told: float | None, advice: str, tmp_path: Path
+    lines: list[Any], told_to_end: float | None, advice: str, tmp_path: Path
 ) -> None:
-    found = process(tmp_path, NOTHING, *lines)
-    found.told_to_end = told
-    (cause,) = causes(found, lambda at: 6.0 - at, 3.0)
+    watched = process(tmp_path, NOTHING, *lines)
+    watched.told_to_end = told_to_end
+    (cause,) = causes(watched, lasted, AFTER)
     assert cause.advice == Fact(advice)
 
 
@@ -240,40 +252,39 @@ def test_a_cause_at_another_line_is_another_one(field: str, tmp_path: Path) -> N
         parts = {"known": CALL, "requests": GET, "blocked": Blocked(3, lines)}
         part = parts[field]._replace(lines=lines)  # type: ignore[attr-defined]
         phase = STARTING if field == "known" else STOPPING
-        found = process(tmp_path, *phase, look(**{field: [part]}, open=1))
-        (cause,) = causes(found, lambda at: 6.0 - at, 3.0)
+        watched = process(tmp_path, *phase, look(**{field: [part]}, open=1))
+        (cause,) = causes(watched, lasted, AFTER)
         identities.append(cause.identity)
     assert identities[0] == identities[1] != identities[2]
 
 
 def test_a_signal_counts_where_the_server_says_nothing(tmp_path: Path) -> None:
-    found = process(tmp_path, *SERVING, look(requests=[GET], open=1))
-    for told, count in ((None, 0), (1.0, 1), (5.0, 0)):
-        found.told_to_end = told
-        assert len(said(found)) == count
+    watched = process(tmp_path, *SERVING, look(requests=[GET], open=1))
+    for told_to_end, count in ((None, 0), (1.0, 1), (5.0, 0)):
+        watched.told_to_end = told_to_end
+        assert len(sentences(watched)) == count
 
 
 def test_an_agent_that_does_not_look_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = process(tmp_path, *STARTING, LIFE)
+    watched = process(tmp_path, *STARTING, LIFE)
     for is_stopped, kind in ((False, "silent"), (True, "suspended")):
         monkeypatch.setattr(waiting, "is_stopped", lambda _, now=is_stopped: now)
-        assert [cause.kind for cause in causes(found, lambda _: 9.0, 3.0)] == [kind]
-    other = WatchedProcess(
-        tmp_path / "1.seen"
-    )  # an agent that has become another user, and cannot write
+        assert [cause.kind for cause in causes(watched, lambda _: 9.0, AFTER)] == [kind]
+    other = WatchedProcess(tmp_path / "1.seen")
     other.path.touch()
+    # an agent that has become another user cannot write
     if os.geteuid() == 0:
         os.chown(other.path, 1, 1)
     os.utime(other.path, (0, 0))
     assert time.time() - other.looked_at() < 60
-    found.path.unlink()  # as what cleans folders may do
-    assert time.time() - found.looked_at() < 60
+    watched.path.unlink()  # as what cleans folders may do
+    assert time.time() - watched.looked_at() < 60
 
 
 @pytest.mark.parametrize(
-    ("lines", "says"),
+    ("lines", "sentence"),
     [
         ([*CLEANING, LIFE], f"clean-up was cut off: it was in {AT}"),
         ([*CLEANING, CUT], f"clean-up was cut off: it was in {AT}"),
@@ -294,60 +305,63 @@ def test_an_agent_that_does_not_look_is_told(
         ([CALLED], ""),
     ],
 )
-def test_a_process_that_has_ended(lines: list[Any], says: str, tmp_path: Path) -> None:
-    found = process(tmp_path, *lines)
-    before = [*events(found)]
-    found.ends()
-    told = [Words().say(cause.fact) for cause in [*events(found)][len(before) :]]
-    assert len(told) == (1 if says else 0)
-    assert not says or says in told[0]
+def test_a_process_that_has_ended(lines: list[Any], sentence: str, tmp_path: Path) -> None:
+    watched = process(tmp_path, *lines)
+    before = list(events(watched))
+    watched.ends()
+    told = [Words().say(cause.fact) for cause in list(events(watched))[len(before) :]]
+    if not sentence:
+        assert told == []
+    else:
+        [only] = told
+        assert sentence in only
 
 
 def test_what_an_unknown_server_does_is_told_from_its_call(tmp_path: Path) -> None:
-    found = process(tmp_path)
-    for calls, stopped, sentence in (
-        ([], None, ""),
-        ([CALL], None, f"startup has lasted 5 s; it waits in {AT}"),
-        ([ASKS], None, ""),
-        ([CALL], None, ""),  # once it serves
-        ([CALL], 1.0, f"clean-up has lasted 5 s; it waits in {AT}"),
-        ([], 1.0, ""),
+    watched = process(tmp_path)
+    for calls, told_to_end, told in (
+        ([], None, []),
+        ([CALL], None, [f"startup has lasted 5 s; it waits in {AT}"]),
+        ([ASKS], None, []),
+        ([CALL], None, []),  # once it serves
+        ([CALL], 1.0, [f"clean-up has lasted 5 s; it waits in {AT}"]),
+        ([], 1.0, []),
     ):
-        found.told_to_end = stopped
-        found.take(look(others=calls))
-        found.take(look(others=calls))
-        assert said(found) == said(found) == [sentence][: len(sentence)]
-    assert found.state == "over"
-    told = len(found.endings)
-    found.ends()
-    assert len(found.endings) == told
+        watched.told_to_end = told_to_end
+        for _look in range(2):  # the second shows nothing new
+            watched.take(look(others=calls))
+        assert sentences(watched) == sentences(watched) == told
+    assert watched.state == "over"
+    endings = list(watched.endings)
+    watched.ends()
+    assert watched.endings == endings
 
 
 def test_each_look_counts_not_only_the_last(tmp_path: Path) -> None:
-    found = process(tmp_path, look(others=[CALL]), look(time=2.0, others=[ASKS]), look(time=3.0))
-    assert (found.state, found.times["lifespan.startup.complete"]) == ("running", 2.0)
+    watched = process(tmp_path, look(others=[CALL]), look(time=2.0, others=[ASKS]), look(time=3.0))
+    assert (watched.state, watched.times["lifespan.startup.complete"]) == ("running", 2.0)
 
 
 def test_lines_are_read_once_they_are_whole(tmp_path: Path) -> None:
-    found = process(tmp_path)
+    watched = process(tmp_path)
     called, complete = seen.written(CALLED), seen.written(sent("startup.complete"))
-    with found.path.open("a") as file:
+    with watched.path.open("a") as file:
         file.write(called + complete[:20])
         file.flush()
-        found.read()
-        assert found.state == "called"
+        watched.read()
+        assert watched.state == "called"
         file.write(complete[20:])
         file.flush()
-    found.read()
-    assert found.state == "running"
-    assert not [*events(found)]
+    watched.read()
+    assert watched.state == "running"
+    assert not [*events(watched)]
 
 
-def test_what_has_not_lasted_is_not_said(tmp_path: Path) -> None:
-    assert said(process(tmp_path, seen.Called(5.0, "uvicorn"), LIFE)) == []
-    assert said(process(tmp_path, *ENDED, NOTHING, seen.Ending(5.0))) == []
+def test_what_has_not_lasted_is_not_sentences(tmp_path: Path) -> None:
+    assert sentences(process(tmp_path, seen.Called(5.0, "uvicorn"), LIFE)) == []
+    assert sentences(process(tmp_path, *ENDED, NOTHING, seen.Ending(5.0))) == []
 
 
 def test_a_cancellation_that_may_be_the_servers_is_told_at_the_end_alone(tmp_path: Path) -> None:
     called = seen.Called(1.0, "gunicorn")
-    assert said(process(tmp_path, called, *SERVING[1:], CUT, NOTHING)) == []
+    assert sentences(process(tmp_path, called, *SERVING[1:], CUT, NOTHING)) == []
