@@ -1,4 +1,8 @@
-"""A command that waits before its server is there: for a task of its own loop, or in its thread."""
+"""A command that waits before its server is there, as for a database; the server is its own.
+
+TROUBLE says where it waits: "own-loop" in the event loop in which it serves later, "own-thread" in
+the main thread before there is a loop.
+"""
 
 import asyncio
 import os
@@ -21,5 +25,5 @@ async def main() -> None:
 
 
 if os.environ["TROUBLE"] == "own-thread":
-    time.sleep(61)
+    time.sleep(61)  # longer than any test looks
 asyncio.run(main())

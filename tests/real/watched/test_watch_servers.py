@@ -29,7 +29,6 @@ FAULTLESS = (
     *("fastapi_mounted", "fastapi_on_event", "litestar_on_startup", "mcp_streamable_http"),
     *("quart_while_serving", "starlette_state"),
 )
-SOURCE = (HERE / "troubles.py").read_text("utf-8").splitlines()
 WATCH = [sys.executable, "-m", "lifespec", "watch", "--after"]
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 VERSIONS = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
@@ -66,13 +65,17 @@ QUIET = (*ONE, "uvicorn-reload", "uvicorn-workers", "gunicorn-uvicorn", "unknown
 LOOPS = ("uvicorn", "hypercorn", "granian")  # each runs its event loop in its own way
 
 
-def at(function: str, source: str) -> str:
-    """Return a function and the number of its line of troubles.py that begins so."""
-    number = next(n for n, each in enumerate(SOURCE, 1) if each.strip().startswith(source))
-    return f"in `{function}`, troubles.py:{number}"
+def at(function: str, source: str, file: str = "troubles.py") -> str:
+    """Return a function and the number of the first line of a file here that begins so."""
+    for number, line in enumerate((HERE / file).read_text("utf-8").splitlines(), 1):
+        if line.strip().startswith(source):
+            return f"in `{function}`, {file}:{number}"
+    raise LookupError(f"{file} has no line {source!r}")
 
 
 FOR_EVER = at("for_ever", "await asyncio.Event().wait()")
+CONNECTS = at("connect", "await asyncio.Event().wait()", "early.py")
+SLEEPS = at("<module>", "time.sleep", "early.py")
 UNSET, ON_TRIO = "'DATABASE_URL', in `fails`", "in `app`, on_trio.py"
 STAYS = "has ended, and its process stays:"
 BLOCKS = "it blocks the event loop in"
@@ -97,8 +100,8 @@ KINDS = [
         for each in ("uvicorn", "hypercorn", "gunicorn-asgi")
     ),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
-    ("early", "own-loop", "", ["no server has begun to serve: .* s, in `connect`, early.py:13"]),
-    ("early", "own-thread", "", ["no server has begun to serve: .* s, in `<module>`, early.py:24"]),
+    ("early", "own-loop", "", [f"no server has begun to serve: .* s, {CONNECTS}"]),
+    ("early", "own-thread", "", [f"no server has begun to serve: .* s, {SLEEPS}"]),
     ("uvicorn", "startup-holds-the-lock", "", [r"no line of Python has run for \d s"]),
     ("supervisor", "startup-fails", "", ["startup has failed 4 times: KeyError"]),
     ("gunicorn-asgi", "startup-fails", "", [f"startup failed: KeyError: {UNSET}"]),
@@ -251,7 +254,8 @@ def test_hostile_objects_of_an_application_make_no_look_fail() -> None:
 @pytest.mark.parametrize("python", PYTHONS)
 def test_a_server_on_another_python(python: str) -> None:
     with Program([*WATCH, "0.5", "--", python, "unknown.py"], HERE) as program:
-        hears(program, "startup has lasted .* Event is set in `connect`, unknown.py:7")
+        place = at("connect", "await asyncio.Event().wait()", "unknown.py")
+        hears(program, f"startup has lasted .* Event is set {place}")
 
 
 def is_serving(file: Path) -> bool:
