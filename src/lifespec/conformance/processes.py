@@ -1,6 +1,6 @@
-"""The processes that a check starts: begun before the rest is imported, and ended with all of them.
+"""The processes that a check starts, which are all ended with it, and what /proc says of processes.
 
-It imports little, so that the command can begin at once.
+This imports little, because the command starts the first process here before it imports the rest.
 """
 
 import os
@@ -15,13 +15,15 @@ from typing import NamedTuple
 
 FORKS = hasattr(os, "fork")  # Windows has no fork, no sessions and no signals to other processes
 RUN = "LIFESPEC_RUN"  # the variable that marks what a command starts
-HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120  Path costs time
+# the folder that has the package, perhaps in a file; by os.path, because to import Path costs time
+HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 PROC, CONTAINER = "/proc", "/sys/fs/cgroup"
+NO_NAME = ""  # of the number in a file of CONTAINER, which has one alone
 UNTIL_EVERY = 0.01  # seconds between two looks at what is waited for
 TELL_EVERY = 1.0  # seconds after which a check says what it waits for
 KILL_LIMIT = 10.0  # seconds until a killed process is gone
-_HOST = (
-    "import sys; sys.path.insert(0, {!r});"  # where this package is, perhaps in a file of its own
+_HOST_PROGRAM = (
+    "import sys; sys.path.insert(0, {!r});"
     " from lifespec.conformance.app.process import be_host; be_host({})"
 )
 
@@ -33,17 +35,17 @@ class Interpreter(NamedTuple):
     socket: socket.socket
 
 
-untaken = list[Interpreter]()  # that no check has taken
+untaken = list[Interpreter]()  # those that were started early, and that no check has taken
 
 
 def interpreter() -> Interpreter:
-    """Return the interpreter that was begun, or start one."""
+    """Return the interpreter that was started early, or start one."""
     if untaken:
         return untaken.pop()
     ours, theirs = socket.socketpair()
     with theirs:
         process = subprocess.Popen(
-            [sys.executable, "-c", _HOST.format(HOME, theirs.fileno())],
+            [sys.executable, "-c", _HOST_PROGRAM.format(HOME, theirs.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -91,12 +93,12 @@ def until(done: Callable[[], object], limit: float) -> bool:
 
 
 def marked(variable: str, value: object) -> set[int]:
-    """Return the processes that started with this in their environment; none without /proc."""
-    if not os.path.isdir(PROC):  # noqa: PTH112  Path costs time
+    """Return the processes that have begun with this variable and value; none without /proc."""
+    if not os.path.isdir(PROC):  # noqa: PTH112  as above
         return set()
     wanted = f"{variable}={value}\0".encode()
     pids = set()
-    for name in os.listdir(PROC):  # noqa: PTH208
+    for name in os.listdir(PROC):  # noqa: PTH208  as above
         if not name.isdigit():  # /proc has more than processes
             continue
         if wanted in environment(name):
@@ -152,15 +154,15 @@ def own_memory() -> tuple[int, int]:
 def free_memory() -> int:
     """Return how many bytes processes can still take, by the machine and by a container."""
     machine = 1024 * _numbers(f"{PROC}/meminfo").get("MemAvailable", 0)
-    limit = _numbers(f"{CONTAINER}/memory.max").get("")
-    used = _numbers(f"{CONTAINER}/memory.current").get("")
+    limit = _numbers(f"{CONTAINER}/memory.max").get(NO_NAME)
+    used = _numbers(f"{CONTAINER}/memory.current").get(NO_NAME)
     if limit is None or used is None:  # no container, or one without a limit, which says "max"
         return machine
     return min(machine, max(limit - used, 0))
 
 
 def _numbers(file: str) -> dict[str, int]:
-    """Return the numbers of a file by name: of lines such as `Name: 1 kB`, or of one number."""
+    """Return the numbers in a file by name, of lines such as `Name: 1 kB`; or none."""
     numbers = dict[str, int]()
     with suppress(OSError), open(file, encoding="ascii") as lines:  # noqa: PTH123
         for line in lines:

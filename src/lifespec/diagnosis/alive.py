@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # each process pays for what is imported here
     from typing import Any
 
-# in the commands of processes of Python's
+# in the commands of processes that Python starts for itself, and that end with their parent
 _HELPERS = ("from multiprocessing.resource_tracker imp", "from multiprocessing.forkserver imp")
 _THREADING = os.path.join(stacks.LIBRARY, "threading.py")
 _QUEUE = os.path.join(stacks.LIBRARY, "queue.py")
@@ -140,8 +140,8 @@ def _is_childless(pid: int) -> bool:
     """Tell whether it is known without a look at each process that this one has no child."""
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except (AttributeError, OSError):  # or the machine has no processes
-        return pid == os.getpid()
+    except (AttributeError, OSError):  # there is none; a browser's Python has no `waitid`
+        return pid == os.getpid()  # the system tells a process of its own children alone
     return False
 
 
@@ -208,7 +208,7 @@ def _trio_runner(top: Any) -> Any:
 
 
 def tasks(loop: Any, top: Any) -> list[Any]:
-    """Return the tasks of a loop of asyncio or trio that are not done."""
+    """Return the tasks that are not done, of a loop of asyncio or of trio's with this token."""
     if not hasattr(loop, "is_running"):
         return list(getattr(_trio_runner(top), "tasks", ()))
     try:
@@ -218,15 +218,18 @@ def tasks(loop: Any, top: Any) -> list[Any]:
 
 
 def failed_tasks() -> list[Any]:
-    """Return the tasks of asyncio whose exception was not retrieved, before Python 3.14."""
+    """Return the tasks of asyncio whose exception was not retrieved; none on Python 3.14.
+
+    That version has tasks where only `all_tasks` finds them, which leaves out those that are done.
+    """
     return [task for task in _known_tasks() if getattr(task, "_log_traceback", False)]
 
 
 def _known_tasks() -> list[Any]:
     """Return all tasks of asyncio that something refers to, also those that are done."""
     module = sys.modules.get("asyncio.tasks")
-    before = getattr(module, "_all_tasks", None)  # Python 3.12 has another
-    known = getattr(module, "_scheduled_tasks", before)
+    until_3_11 = getattr(module, "_all_tasks", None)
+    known = getattr(module, "_scheduled_tasks", until_3_11)
     references = list(getattr(known, "data", ()))  # a copy at once: other threads begin tasks
     tasks = [reference() for reference in references]
     return [task for task in tasks if task is not None]
