@@ -199,7 +199,7 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
             lines.append(f"{below}{command}")
         _write_lines(lines)
         if arguments.json:
-            told = {
+            record = {
                 "time": round(time.time(), 3),
                 "says": english.say(what),
                 **what.data(),
@@ -207,7 +207,7 @@ def _teller(arguments: argparse.Namespace) -> Callable[..., None]:
                 "advice": english.say(advice) if advice else None,
                 "more": explained,
             }
-            _write(arguments.json, f"{json.dumps(told, ensure_ascii=False)}\n", "a")
+            _write(arguments.json, f"{json.dumps(record, ensure_ascii=False)}\n", "a")
 
     return tell
 

@@ -126,12 +126,12 @@ class Lifespan(server.Lifespan):
 
 def exit_in(error: BaseException) -> BaseException:
     """Return the first exit in an exception group, or the error itself."""
-    found: BaseException | None = BaseExceptionGroup("", [error]).subgroup(EXITS)
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    if found is None:
+    exits: BaseException | None = BaseExceptionGroup("", [error]).subgroup(EXITS)
+    while isinstance(exits, BaseExceptionGroup):
+        exits = exits.exceptions[0]
+    if exits is None:
         return error
-    return found
+    return exits
 
 
 def only_cancelled(error: BaseException) -> bool:

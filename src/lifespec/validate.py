@@ -644,10 +644,10 @@ class _Sequence:
         if not isinstance(state, Mapping):
             return Fault("state-shallow-copy", " without the state")
         for key, value in self._kept.items():
-            found = state.get(key, absent)
-            if found is not value and live.get(key, absent) is value:
+            copied = state.get(key, absent)
+            if copied is not value and live.get(key, absent) is value:
                 what = f" with a state whose {_repr(key)} is not that of the lifespan"
-                return Fault("state-shallow-copy", what, warning=found is not absent)
+                return Fault("state-shallow-copy", what, warning=copied is not absent)
         return None
 
     def report_request(self, scope: Any, fault: Fault) -> None:

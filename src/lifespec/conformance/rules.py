@@ -15,7 +15,7 @@ from lifespec.catalog import Translate, _, data
 from lifespec.validate import SPECS
 
 MAIN = "asgi 2.0"  # the specification whose words the sentences use
-NEWEST = {each.partition(" ")[0]: each for each in SPECS}  # of each family: the last of SPECS
+NEWEST = {spec.partition(" ")[0]: spec for spec in SPECS}  # of each family: the last of SPECS
 BEHAVIOUR = _("lifespec's behaviour")  # the heading of a box without a level
 LEVELS = (_("must"), _("must not"), _("should"), _("should not"), _("may"))  # strongest first
 STAGES = {  # the stages of a lifespan in their order, with their titles

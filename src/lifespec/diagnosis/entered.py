@@ -18,7 +18,7 @@ from lifespec.diagnosis import given, guard
 from lifespec.diagnosis.author import library, place
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.diagnosis.given import Given
-from lifespec.diagnosis.opened import Made
+from lifespec.diagnosis.opened import Made, makes
 from lifespec.diagnosis.registered import FRAMEWORKS, REGISTERED_LATE, Registered, held
 from lifespec.diagnosis.stacks import is_ours, is_own, line, outward
 
@@ -63,8 +63,9 @@ class Profile:
         self.entrances: list[Entrance] = []
         self.yielded: list[tuple[Any, Any]] = []  # by which context manager, and what
         self.ended_at_once = set[int]()  # the IDs of those that ended as they were entered
-        # the code of which each call counts and not only the first, by ID: every return of a
-        # function asks for it, and the hash of a code object is made anew each time
+        # the code of which each call counts and not only the first: what takes a lifespan, or makes
+        # what one has to close.  By ID, because every return of a function asks for it, and the
+        # hash of a code object is made anew each time
         self.each_call = {id(ENTER)}
         self.each_call.update(map(id, self.sharing))
         self.given: list[Given] = []
@@ -81,8 +82,7 @@ class Profile:
             if code is ENTER:
                 self._note_entrance(frame)
             elif id(code) in self.each_call:
-                if code.co_name == "__init__":
-                    self.opened.note(frame)
+                self.opened.note(frame)
                 self.given += given.given_to(frame)
         elif event == "return" and code is ENTER:
             self._note_yielded(frame.f_locals["self"], value)
@@ -94,17 +94,11 @@ class Profile:
         code = frame.f_code
         if code not in self.codes:
             self.codes.add(code)
-            if self._takes_or_makes(frame):
+            if given.parameters(code) or makes(frame):
                 self.each_call.add(id(code))
         for value in self.sharing.get(code, {}).values():
             if _is_call_of(frame, value):
                 self.sharing_that_ran.add(id(value))
-
-    def _takes_or_makes(self, frame: FrameType) -> bool:  # pragma: no cover
-        """Tell whether a function takes a lifespan, or makes something that one has to close."""
-        if given.parameters(frame.f_code):
-            return True
-        return frame.f_code.co_name == "__init__" and self.opened.note(frame)
 
     def _note_entrance(self, frame: FrameType) -> None:  # pragma: no cover
         """Note that a context manager is entered."""

@@ -22,22 +22,18 @@ class Made:
     def __init__(self) -> None:
         self._places: dict[int, tuple[type, Place]] = {}  # by the number of the object
 
-    def note(self, frame: FrameType) -> bool:  # pragma: no cover  a profile function calls it
-        """Note the object that an `__init__` gets; return whether one has to close it."""
-        code = frame.f_code
-        if not code.co_argcount:
-            return False
-        value = frame.f_locals.get(code.co_varnames[0])
-        if not _closing(type(value)):
-            return False
-        # not one of the object, or of what it is part of
-        by = next((outer for outer in outward(frame) if outer.f_code.co_name != "__init__"), None)
-        if by is None:
-            return True
-        where = caller(by)
-        if where is not None:
-            self._places[id(value)] = (type(value), where)
-        return True
+    def note(self, frame: FrameType) -> None:  # pragma: no cover  a profile function calls it
+        """Note where the object is made that an `__init__` gets, if one has to close it."""
+        if not makes(frame):
+            return
+        value = _first_argument(frame)
+        for outer in outward(frame):
+            # not that of the object, or of what it is part of
+            if outer.f_code.co_name != "__init__":
+                where = caller(outer)
+                if where is not None:
+                    self._places[id(value)] = (type(value), where)
+                return
 
     def place(self, value: object) -> Place | None:
         """Return where an object was made; None if that was not seen."""
@@ -45,6 +41,18 @@ class Made:
         if kind is not type(value):  # it has the number of one that has gone
             return None
         return where
+
+
+def makes(frame: FrameType) -> bool:  # pragma: no cover  a profile function calls it
+    """Tell whether a call is that of an `__init__`, of an object that one has to close."""
+    return frame.f_code.co_name == "__init__" and bool(_closing(type(_first_argument(frame))))
+
+
+def _first_argument(frame: FrameType) -> object:  # pragma: no cover  as above
+    code = frame.f_code
+    if not code.co_argcount:
+        return None
+    return frame.f_locals.get(code.co_varnames[0])
 
 
 def _closing(kind: type) -> str:

@@ -106,11 +106,11 @@ _FAIL = {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.fail}
 _ALL = _FAIL | {kind: name for name, kinds in PROBLEMS.items() for kind in kinds.tell}
 
 
-def problem_of(found: Fact) -> str:
+def problem_of(observed: Fact) -> str:
     """Return the name of the problem that fails with --strict and that a fact tells of, or ""."""
-    if found.kind in _FAIL:
-        return _FAIL[found.kind]
-    inner = found.parts.get("what")  # of a fact with its place, or with its condition
+    if observed.kind in _FAIL:
+        return _FAIL[observed.kind]
+    inner = observed.parts.get("what")  # of a fact with its place, or with its condition
     if isinstance(inner, Fact):
         return problem_of(inner)
     return ""
@@ -119,8 +119,8 @@ def problem_of(found: Fact) -> str:
 def names_of(facts: Iterable[object]) -> list[str]:
     """Return the names of the problems that facts and their parts tell of, each once."""
     names = {}  # with keys alone: they stay in order
-    for found in facts:
-        for kind in kinds_in(found):
+    for observed in facts:
+        for kind in kinds_in(observed):
             if kind in _ALL:
                 names[_ALL[kind]] = True
     return list(names)

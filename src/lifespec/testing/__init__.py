@@ -35,6 +35,6 @@ else:  # pytest imports this package in every run, for its plugin
         if name in MODULES:
             return import_module(f"{__name__}.{name}")
         if name in __all__:
-            modules = [import_module(f"{__name__}.{each}") for each in MODULES]
-            return next(getattr(each, name) for each in modules if hasattr(each, name))
+            modules = [import_module(f"{__name__}.{module}") for module in MODULES]
+            return next(getattr(module, name) for module in modules if hasattr(module, name))
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

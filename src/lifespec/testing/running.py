@@ -262,13 +262,13 @@ class Running:
             left += await self._tasks.left()
         left += listed(leftovers.threads_left, self._threads)
         left += listed(leftovers.processes, os.getpid(), leftovers.is_started)
-        told = [fact("left-behind", what=thing) for thing in left]
-        told += [fact("has-logged", record=record.fact()) for record in self._logged]
-        told += failed
-        told += self._taken
-        told += silenced.facts(self._disabled)
-        told += self._slept
-        return _sentences(told) + _sentences(own_failures(take()))
+        facts = [fact("left-behind", what=thing) for thing in left]
+        facts += [fact("has-logged", record=record.fact()) for record in self._logged]
+        facts += failed
+        facts += self._taken
+        facts += silenced.facts(self._disabled)
+        facts += self._slept
+        return _sentences(facts) + _sentences(own_failures(take()))
 
 
 class _Call:

@@ -72,7 +72,8 @@ def has_failed(task: Any) -> bool:
 def failed(known: Any) -> list[Any]:
     """Return references to the tasks that have failed: among those known by references, and all."""
     references = [weakref.ref(task) for task in alive.failed_tasks()]
-    return [found for found in (*references, *known.keyrefs()) if has_failed(found())]
+    references += known.keyrefs()
+    return [reference for reference in references if has_failed(reference())]
 
 
 class Busy:
@@ -128,7 +129,7 @@ def _handle(frames: list[Any]) -> Any:
 
 def handlers_of_author(loops: dict[Any, Any]) -> dict[str, Any]:
     """Return the author's own handlers of the signals that end a server."""
-    found = {}
+    handlers = {}
     for name, number in _SIGNALS.items():
         of_signal: list[Any] = [getsignal(number)]
         for loop in loops:
@@ -136,8 +137,8 @@ def handlers_of_author(loops: dict[Any, Any]) -> dict[str, Any]:
         for handler in of_signal:
             code = getattr(handler, "__code__", None)
             if code is not None and stacks.is_own(code.co_filename):
-                found[name] = (code.co_filename, code.co_firstlineno, stacks.name_of(handler))
-    return found
+                handlers[name] = (code.co_filename, code.co_firstlineno, stacks.name_of(handler))
+    return handlers
 
 
 def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
@@ -145,7 +146,7 @@ def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
     known = getattr(loop, "_signal_handlers", None)
     if known is not None:
         return [getattr(known.get(number), "_callback", None)]
-    found = []
+    callbacks = []
     # uvloop has them in no attribute, and files by their numbers beside them: these are no handles,
     # which can be asked whether they were cancelled
     for part in gc.get_referents(loop):
@@ -153,8 +154,8 @@ def _handlers_of_loop(loop: Any, number: int) -> list[Any]:
             continue
         handle = part.get(number)
         if hasattr(handle, "cancelled"):
-            found += gc.get_referents(handle)
-    return found
+            callbacks += gc.get_referents(handle)
+    return callbacks
 
 
 def by_age(request: seen.Request) -> int:
@@ -227,14 +228,14 @@ def listens() -> bool:
         return True
     for number in numbers:
         try:
-            found = _socket.socket(type=kind, fileno=number)
+            opened = _socket.socket(type=kind, fileno=number)
         except OSError:  # a file, or closed meanwhile
             continue
         try:
-            if found.getsockopt(_socket.SOL_SOCKET, _socket.SO_ACCEPTCONN):
+            if opened.getsockopt(_socket.SOL_SOCKET, _socket.SO_ACCEPTCONN):
                 return True
         finally:
-            found.detach()
+            opened.detach()
     return False
 
 

@@ -182,11 +182,15 @@ def _variables(before: Context) -> list[Fact]:
     own = [module for module, _file in own_modules()]
     names = _variables_of(own)
     of_author = set(map(id, own))
-    # another kind of module may run code
-    others = [each for each in sys.modules.values() if type(each) is ModuleType]
-    for variable in _variables_of(each for each in others if id(each) not in of_author):
+    others = []
+    for module in list(sys.modules.values()):
+        # a module of a class of its own may run code when it is asked for its variables
+        if type(module) is ModuleType and id(module) not in of_author:
+            others.append(module)
+    for variable in _variables_of(others):
         names.pop(variable, None)
-    return [fact("context-variable", name=names[var]) for var in changed if var in names]
+    own_changed = [names[variable] for variable in changed if variable in names]
+    return [fact("context-variable", name=name) for name in own_changed]
 
 
 def _variables_of(modules: Iterable[ModuleType]) -> dict[Any, str]:

@@ -17,7 +17,7 @@ from lifespec.conformance.log import Log, LogLine
 from lifespec.diagnosis.fact import Fact, fact
 from lifespec.validate import SPECS
 
-ENVELOPES = {each.envelope for each in SPECS.values()}
+ENVELOPES = {spec.envelope for spec in SPECS.values()}
 
 
 class MiddlewareJudge(Judge):

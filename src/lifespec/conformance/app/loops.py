@@ -119,7 +119,7 @@ Loop = Asyncio | Trio
 def needs_trio(error: Error) -> bool:
     """Tell whether an exception says that trio was called outside of its event loop."""
     misses = error.of("builtins.ModuleNotFoundError")
-    if any(each.text == "No module named 'trio'" for each in misses):
+    if any(miss.text == "No module named 'trio'" for miss in misses):
         return True
     # which its functions show by what they raise: they ask for a runner that is not there
     is_outside = error.of("builtins.AttributeError", "builtins.RuntimeError")[:1]

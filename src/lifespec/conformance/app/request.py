@@ -76,9 +76,9 @@ class PlayedRequest:
         try:
             await app(self.scope, self.receive, self.send)
         except Exception as error:
-            found = described(error)
-            self.reply = fact("replied-raised", error=found.fact())
-            self.note("raised", "", found.text, error=found.type)
+            raised = described(error)
+            self.reply = fact("replied-raised", error=raised.fact())
+            self.note("raised", "", raised.text, error=raised.type)
         else:
             if self.reply.kind == "replied-not":
                 self.reply = Fact("replied-nothing")

@@ -276,10 +276,10 @@ class Summary:
             yield from on_errors
             if on_errors and given.when == "serving":
                 return
-        said = answer(seen, phase, self.limit)
-        if said.kind in WHOLE and self._is_of_framework():
+        outcome = answer(seen, phase, self.limit)
+        if outcome.kind in WHOLE and self._is_of_framework():
             return
-        change = advice.on(said, where, error=seen.error)
+        change = advice.on(outcome, where, error=seen.error)
         # only where one is known to be there
         if change == Fact("advise-find-lifespan") and seen.reached and self._never_ran():
             change = fact("advise-pass-on", place=seen.reached.fact())

@@ -84,18 +84,18 @@ def _resolved(target: str, *, factory: bool) -> Any:
         wanted = f"{_as_module(module)}:{path}"
         raise NotFound(fact("no-module-name", module=module, wanted=wanted))
     own_package(module)  # before the import, in which calls are noted as the author's or not
-    found: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", target)
+    subject: Any = _attempt(lambda: importlib.import_module(module), f"import {module}", target)
     for name in path.split("."):
-        owner = found
-        found = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
-        if found is _MISSING:
+        owner = subject
+        subject = _attempt(functools.partial(getattr, owner, name, _MISSING), target)
+        if subject is _MISSING:
             raise NotFound(_no_attribute(name, owner))
-    if not factory or not callable(found):
-        return found
+    if not factory or not callable(subject):
+        return subject
     # what takes no arguments as well may be either, and `--factory` says which
-    if _takes(found, {}, None, None) and not _takes(found):
+    if _takes(subject, {}, None, None) and not _takes(subject):
         raise NotFound(fact("made-already", target=target))
-    return _attempt(found, f"{target}()")
+    return _attempt(subject, f"{target}()")
 
 
 def _with_attribute(name: str) -> str:

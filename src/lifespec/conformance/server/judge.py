@@ -87,10 +87,10 @@ class ServerJudge(Scopes):
         return breaks("not-served-waits", end=self.end)
 
     def not_blocked(self) -> Assessment:
-        found = self.served()
-        if found.how == "broken" and self.by_itself:  # it did not wait, and it did not serve
+        served = self.served()
+        if served.how == "broken" and self.by_itself:  # it did not wait, and it did not serve
             skip("not-served", end=self.end)
-        return found
+        return served
 
     def not_served(self) -> Assessment:
         failed = self.first("sends", "lifespan.startup.failed").time
