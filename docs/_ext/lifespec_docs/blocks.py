@@ -118,11 +118,11 @@ class Shown(LiteralInclude):
         """Return the file as one block, in the language of its suffix."""
         suffix = PurePosixPath(self.arguments[0]).suffix
         self.options.setdefault("language", LANGUAGES.get(suffix, "text"))
-        found = super().run()
-        for node in found:
+        shown = super().run()
+        for node in shown:
             for block in node.findall(nodes.literal_block):
                 block["classes"].append("shown")
-        return found
+        return shown
 
 
 class Folded(SphinxDirective):
@@ -147,17 +147,20 @@ def offer_program(
     source = Path(app.env.doc2path(pagename)) if doctree else None
     if source is None or source.suffix != ".md":
         return
-    if found := programs(source):
-        context["program"] = _written(app, pagename, "_programs", ".py", joined(found))
+    parts = programs(source)
+    if parts:
+        context["program"] = _written(app, pagename, "_programs", ".py", joined(parts))
 
 
 def fold_checks(
     app: Sphinx, pagename: str, _template: str, context: dict[str, Any], doctree: object
 ) -> None:
     """Write the checks of a page into a script, which it loads when one is unfolded."""
-    found = [each[3] for each in CHECK.finditer(context.get("body", ""))] if doctree else []
-    if found:
-        file = _written(app, pagename, "_checks", ".js", f"showChecks({json.dumps(found)});\n")
+    if not doctree:
+        return
+    checks = [check[3] for check in CHECK.finditer(context.get("body", ""))]
+    if checks:
+        file = _written(app, pagename, "_checks", ".js", f"showChecks({json.dumps(checks)});\n")
         folded = rf'\1 data-checks="{file}"\2</details>'
         context["body"] = CHECK.sub(folded, context["body"])
 
@@ -173,14 +176,17 @@ def _written(app: Sphinx, pagename: str, folder: str, suffix: str, text: str) ->
 
 def programs(source: Path) -> list[Block]:
     """Return the programs of a page that are parts of one; `Lifespan` serves the others."""
-    found = page.blocks(source, source.name)
-    return [each for each in found if each.kind == "program" and "lifespan" not in each.classes]
+    parts = []
+    for block in page.blocks(source, source.name):
+        if block.kind == "program" and "lifespan" not in block.classes:
+            parts.append(block)
+    return parts
 
 
-def joined(found: Iterable[Block]) -> str:
+def joined(blocks: Iterable[Block]) -> str:
     """Return programs as one that runs to its end: an exception that its page shows is printed."""
     parts, raises = [], False
-    for block in found:
+    for block in blocks:
         lines = block.source.strip("\n").split("\n")
         if TRACEBACK in (block.output or ""):
             start = ast.parse(block.source).body[-1].lineno - 1
@@ -201,8 +207,8 @@ def note_needs(_app: Sphinx, doctree: nodes.document) -> None:
             above = {defined[name] for name in read - made if name in defined}
             node["classes"].append(f"program-{len(needs)}")
             defined |= dict.fromkeys(made, len(needs))
-            needs.append(above.union(*(needs[each] for each in above)))
-            node["classes"] += [f"needs-{each}" for each in sorted(needs[-1])]
+            needs.append(above.union(*(needs[number] for number in above)))
+            node["classes"] += [f"needs-{number}" for number in sorted(needs[-1])]
 
 
 def module_names(source: str) -> tuple[set[str], set[str]]:
@@ -211,10 +217,13 @@ def module_names(source: str) -> tuple[set[str], set[str]]:
     tables = [symtable.symtable(source, "a program", "exec")]
     for table in tables:  # which grows
         tables += table.get_children()
-        for each in table.get_symbols():
-            if each.is_global() or table.get_type() == "module":
-                made |= {each.get_name()} if each.is_assigned() or each.is_imported() else set()
-                read |= {each.get_name()} if each.is_referenced() else set()
+        for symbol in table.get_symbols():
+            if not symbol.is_global() and table.get_type() != "module":
+                continue
+            if symbol.is_assigned() or symbol.is_imported():
+                made.add(symbol.get_name())
+            if symbol.is_referenced():
+                read.add(symbol.get_name())
     return made, read
 
 

@@ -157,7 +157,7 @@ class DecisionsDirective(SphinxDirective):
 def fill(app: Sphinx, document: nodes.document) -> None:
     """Add a row for each case, and one for each section; warn of a case without facts."""
     translate, rows, before = translations(app.env).gettext, list[nodes.row](), None
-    for case in [each for each in document.findall(nodes.container) if "decision" in each]:
+    for case in [box for box in document.findall(nodes.container) if "decision" in box]:
         programs = _programs(case)
         facts = _facts(programs)
         if missing := [name for name in NEEDED if not facts[name]]:
@@ -191,7 +191,7 @@ def _cells(
     yield list(_ends(facts, translate))
     yield list(_logged(facts["log"], translate)) or [_nothing()]
     sources = foot.findall(nodes.inline)
-    yield [_small(nodes.Text(each.astext())) for each in sources if each["classes"] == SOURCE]
+    yield [_small(nodes.Text(node.astext())) for node in sources if node["classes"] == SOURCE]
 
 
 def _ends(facts: dict[str, list[Any]], translate: Translate) -> Iterator[nodes.Node]:

@@ -76,10 +76,10 @@ def _messages() -> Iterator[tuple[str, str]]:
 def _constant(name: str) -> str:
     """Return a number of a module without importing it: a build lacks what some modules import."""
     source, variable = (ROOT / CONSTANTS[name]).read_text("utf-8"), name.rpartition(".")[2]
-    found = re.search(rf'^{variable} = "?([\d.]+)', source, re.MULTILINE)
-    if not found:
+    assigned = re.search(rf'^{variable} = "?([\d.]+)', source, re.MULTILINE)
+    if not assigned:
         raise LookupError(f"{CONSTANTS[name]} does not define {variable}.")
-    return f"{float(found[1]):g}"
+    return f"{float(assigned[1]):g}"
 
 
 def _counts() -> Iterator[tuple[str, str]]:
@@ -97,16 +97,16 @@ def _versions() -> Iterator[tuple[str, str]]:
 
 def _seen(comma: str) -> Iterator[tuple[str, str]]:
     """Yield the servers that got a verdict in a case, such as "hypercorn (trio)"."""
-    found: dict[str, dict[str, None]] = {}
+    servers: dict[str, dict[str, None]] = {}  # by substitution
     for subject in record("servers")["subjects"]:
         name = re.sub(r", (.*)", r" (\1)", subject["name"])
         for finding in subject["findings"]:
             of = f"{finding['case']} {finding['rule']}"
-            found.setdefault(f"seen {of} {finding['verdict']}", {})[name] = None
+            servers.setdefault(f"seen {of} {finding['verdict']}", {})[name] = None
             way = NOT_SERVED.get(finding["observed"]["kind"])
             if way:
-                found.setdefault(f"{way} {of}", {})[name] = None
-    for key, names in found.items():
+                servers.setdefault(f"{way} {of}", {})[name] = None
+    for key, names in servers.items():
         yield key, comma.join(names)
 
 

@@ -97,17 +97,17 @@ class RuleDirective(SphinxDirective):
     ) -> folded_node:
         """Return the sources, the wordings for other specifications, and links to results."""
         title = self.translate(_("Sources"))
-        found: list[nodes.Node] = [summary_node(title, title, translatable=False)]
+        parts: list[nodes.Node] = [summary_node(title, title, translatable=False)]
         if rule.unspecified and group == rule.unspecified:
-            found.append(self._paragraph(_unspecified(rule, self.translate)))
-        found += map(self._paragraph, _source_lines(rule, self.translate))
+            parts.append(self._paragraph(_unspecified(rule, self.translate)))
+        parts += map(self._paragraph, _source_lines(rule, self.translate))
         for other in others:
-            specs = other or tuple(each for each in rule.specs if rule.level(each))
+            specs = other or tuple(spec for spec in rule.specs if rule.level(spec))
             named = f"**{heading(rule, specs, self.translate)}** "
-            found.append(self._paragraph(named + prose(rule.sentence(other, self.translate))))
+            parts.append(self._paragraph(named + prose(rule.sentence(other, self.translate))))
         if links := list(self._links(rule.rule_id)):
-            found.append(nodes.paragraph("", "", *_spaced(links), classes=["rule-links"]))
-        return folded_node("", *found, classes=["sources"])
+            parts.append(nodes.paragraph("", "", *_spaced(links), classes=["rule-links"]))
+        return folded_node("", *parts, classes=["sources"])
 
     def _paragraph(self, markdown: str) -> nodes.paragraph:
         inlines, messages = self.parse_inline(markdown)
@@ -126,7 +126,7 @@ def _listed() -> dict[str, set[str]]:
     """Return the rules that cases expect, and those that servers were tried with."""
     servers = record("servers")["subjects"]
     return {
-        "cases": {each.rule for case in cases.load() for each in case.expect},
+        "cases": {expected.rule for case in cases.load() for expected in case.expect},
         "servers": {rule_id for row in servers for rule_id in row["rules"]},
     }
 
@@ -154,7 +154,7 @@ def _source_lines(rule: Rule, translate: Translate) -> Iterator[str]:
     """Yield a line for each level with its sections, and one for the specifications without it."""
     pair, levels = translate(_("%s: %s")), dict.fromkeys(source.level for source in rule.sources)
     for level in levels:
-        line = _by_section([each for each in rule.sources if each.level == level], translate)
+        line = _by_section([one for one in rule.sources if one.level == level], translate)
         if len(levels) > 1:
             yield pair % (translate(level), line)
         elif set(rule.specs) - set(rule.unspecified) == set(SPECS):
@@ -177,17 +177,17 @@ def _by_section(sources: Sequence[Source], translate: Translate) -> str:
 
     A section is a link; if its name stands for several texts, each of their versions is one.
     """
-    found: dict[str, list[str]] = {}
+    by_owner: dict[str, list[str]] = {}
     for source in sources:
         links = {spec: address(spec, source.text, source.section) for spec in source.specs}
         url = ""
         if len(set(links.values())) == 1:
             links, url = {}, next(iter(links.values()))
         owner = _owner(source, links, translate)
-        found.setdefault(owner, []).append(f"“{_link(source.section, url)}”")
+        by_owner.setdefault(owner, []).append(f"“{_link(source.section, url)}”")
     pair, comma = translate(_("%s, %s")), translate(_(", "))
     return translate(_("; ")).join(
-        pair % (owner, comma.join(each)) for owner, each in found.items()
+        pair % (owner, comma.join(sections)) for owner, sections in by_owner.items()
     )
 
 

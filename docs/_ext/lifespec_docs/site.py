@@ -55,7 +55,7 @@ def localized(html: str) -> str:
     """Mend the theme's markup, and translate the labels that it has in English only."""
     translate = get_translation("sphinx")
     for lacking, mended in MENDED.items():
-        text = re.sub(r"\{(.+)\}", lambda found: str(translate(found[1])), mended)
+        text = re.sub(r"\{(.+)\}", lambda label: str(translate(label[1])), mended)
         html = html.replace(lacking, text)
     for label in LABELS:
         html = html.replace(f'"{label}"', f'"{translate(label)}"')
@@ -96,11 +96,15 @@ def moved(app: Sphinx, page: str) -> dict[str, str]:
 def siblings(app: Sphinx, page: str) -> dict[str, dict[str, str] | None]:
     """Return the pages of the same folder before and after a page, by their titles."""
     folder, titles = f"{page.partition('/')[0]}/", app.env.titles
-    found = [name for name in titles if name.startswith(folder)]
-    found.sort(key=lambda name: titles[name].astext().casefold())
-    at = found.index(page)
-    near = {"prev": found[at - 1 : at] if at else [], "next": found[at + 1 : at + 2]}
-    return {key: link(app, page, names[0]) if names else None for key, names in near.items()}
+    pages = [name for name in titles if name.startswith(folder)]
+    pages.sort(key=lambda name: titles[name].astext().casefold())
+    at = pages.index(page)
+    near: dict[str, dict[str, str] | None] = {"prev": None, "next": None}
+    if at > 0:
+        near["prev"] = link(app, page, pages[at - 1])
+    if at + 1 < len(pages):
+        near["next"] = link(app, page, pages[at + 1])
+    return near
 
 
 def set_addresses(_app: Sphinx, config: Config) -> None:
@@ -124,7 +128,7 @@ def add_context(
     if doctree and (parent := PARENTS.get(pagename.rpartition("/")[0])):
         context |= {"parent": link(app, pagename, parent), **siblings(app, pagename)}
     for files in ("script_files", "css_files"):
-        context[files] = [each for each in context[files] if Path(each.filename).name not in UNUSED]
+        context[files] = [file for file in context[files] if Path(file.filename).name not in UNUSED]
     context["moved"] = moved(app, pagename)
     context["alternates"] = pages
     context["others"] = [page for page in pages if page["language"] != config.language]

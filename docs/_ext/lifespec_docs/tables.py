@@ -108,14 +108,14 @@ class TableDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the nodes of the rendered template, which the catalogs of the pages leave out."""
         before = {id(section) for section in self.state.document.findall(nodes.section)}
-        found = self.parse_text_to_nodes(self._text(), allow_section_headings=True)
+        parsed = self.parse_text_to_nodes(self._text(), allow_section_headings=True)
         sections = self.state.document.findall(nodes.section)  # which MyST appends by itself
-        drawn = list(found)
+        drawn = list(parsed)
         drawn += [section for section in sections if id(section) not in before]
         for root in drawn:
             for node in list(root.findall()):  # a list: they are replaced meanwhile
                 self._settle(node)
-        return [*found, *self._caption(drawn)]
+        return [*parsed, *self._caption(drawn)]
 
     def _settle(self, node: nodes.Node) -> None:
         """Give a node the place of the directive, and keep it out of the catalogs."""
@@ -154,12 +154,12 @@ class TableDirective(SphinxDirective):
             place = f"{type(error).__name__}: {error}"
             raise self.error(f"The table {name!r} cannot be drawn: {place}") from error
 
-    def _caption(self, found: list[nodes.Node]) -> list[nodes.Node]:
+    def _caption(self, drawn: list[nodes.Node]) -> list[nodes.Node]:
         """Put the content above the first table; return the messages of the parser."""
         if not self.content:
             return []
         tables: list[nodes.table] = []
-        for node in found:
+        for node in drawn:
             tables += node.findall(nodes.table)
         if not tables:
             raise self.error("Only a table has a caption.")

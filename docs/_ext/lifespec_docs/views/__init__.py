@@ -14,5 +14,7 @@ View = Callable[..., dict[str, Any]]
 
 def tables() -> dict[str, View]:
     """Return the function of each table by the name of the table, which only one module has."""
-    modules = (import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__))
-    return {name: view for each in modules for name, view in each.TABLES.items()}
+    views: dict[str, View] = {}
+    for module in iter_modules(__path__):
+        views |= import_module(f"{__name__}.{module.name}").TABLES
+    return views

@@ -6,7 +6,7 @@ from lifespec_docs.views.records import read
 from lifespec_docs.words import mark as _
 
 Row = dict[str, Any]
-MILLI = 1e-3  # of a second
+MILLI, MICRO = 1e-3, 1e-6  # of a second
 ROWS = {"floor": _("floor")}  # of the record of speed, in the words of a page
 
 
@@ -25,21 +25,25 @@ def speed(measure: str) -> Row:
 
 def speed_by_python() -> Row:
     """Return the multiples of one lifespan on each Python, by implementation."""
-    found = read("bench")["pythons"]
-    ratios = [dict(zip(_names(each), _ratios(each["lifespan"]), strict=True)) for each in found]
-    return {"pythons": found, "rows": found[-1]["lifespan"], "ratios": ratios, "words": ROWS}
-
-
-def _names(found: Row) -> list[str]:
-    return [row["name"] for row in found["lifespan"]]
+    pythons = read("bench")["pythons"]
+    ratios = []
+    for python in pythons:
+        rows = python["lifespan"]
+        names = [row["name"] for row in rows]
+        ratios.append(dict(zip(names, _ratios(rows), strict=True)))
+    newest = pythons[-1]
+    return {"pythons": pythons, "rows": newest["lifespan"], "ratios": ratios, "words": ROWS}
 
 
 def _ratios(rows: list[Row]) -> list[str]:
+    """Return each time as a multiple of the first."""
     return [f"{row['seconds'] / rows[0]['seconds']:.2f}" for row in rows]
 
 
 def _time(seconds: float) -> str:
-    number, unit = (seconds / MILLI, "ms") if seconds >= MILLI else (seconds * 1e6, "µs")
+    number, unit = seconds / MICRO, "µs"
+    if seconds >= MILLI:
+        number, unit = seconds / MILLI, "ms"
     return f"{number:.3g}\N{NO-BREAK SPACE}{unit}"
 
 

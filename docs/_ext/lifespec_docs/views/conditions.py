@@ -39,7 +39,7 @@ def _by(values: Mapping[Any, Any], place: int) -> list[Split]:
     rows = []
     for name in names:
         part = {key: value for key, value in values.items() if key[place] == name}
-        rows += [Split([name, *each.conditions], each.value) for each in split(part)]
+        rows += [Split([name, *row.conditions], row.value) for row in split(part)]
     return rows
 
 

@@ -26,10 +26,10 @@ FACTS = {
 
 def by_name() -> dict[str, list[Row]]:
     """Return the rows of the record by server: one for each Python."""
-    found: dict[str, list[Row]] = {}
+    rows: dict[str, list[Row]] = {}
     for subject in read("loglines")["subjects"]:
-        found.setdefault(subject["name"], []).append(subject)
-    return found
+        rows.setdefault(subject["name"], []).append(subject)
+    return rows
 
 
 def loglines(program: str, *facts: str) -> Row:
@@ -111,21 +111,24 @@ def _cells(of_server: list[Row], signalled: list[Row], verdict: Row) -> dict[str
 
     def logged(observed: Callable[[Row], Any]) -> list[Split]:
         values = {}
-        for subject in of_server:
-            values[(f"Python {python_version(subject)}",)] = observed(subject)
+        for row in of_server:
+            values[(f"Python {python_version(row)}",)] = observed(row)
         return split(values)
 
     def waited(key: str) -> list[Split]:
-        return by_way(signalled, lambda subject: _each(waiting(subject), key))
+        return by_way(signalled, lambda subject: _of_runs(waiting(subject), key))
 
     def sent(signal: str) -> list[Split]:
-        return by_way(signalled, lambda subject: _each(_of(subject["stops"], signal), "shutdown"))
+        def observed(subject: Row) -> dict[str, Any]:
+            return _of_runs(_of_signal(subject["stops"], signal), "shutdown")
+
+        return by_way(signalled, observed)
 
     return {
-        "serves": logged(lambda each: each["runs"]["fails"]["SIGTERM"]["served"]),
-        "exits": logged(lambda each: [exits(each, way) for way in (SIGNALS[0], TWO)]),
-        "hanging": logged(lambda each: each["runs"]["hangs-at-startup"]["SIGTERM"]["served"]),
-        "ended": logged(lambda each: each["runs"]["hangs-at-startup"]["SIGTERM"]["ended"]),
+        "serves": logged(lambda row: row["runs"]["fails"]["SIGTERM"]["served"]),
+        "exits": logged(lambda row: [exits(row, way) for way in (SIGNALS[0], TWO)]),
+        "hanging": logged(lambda row: row["runs"]["hangs-at-startup"]["SIGTERM"]["served"]),
+        "ended": logged(lambda row: row["runs"]["hangs-at-startup"]["SIGTERM"]["ended"]),
         "SIGTERM": sent("SIGTERM"),
         "SIGINT": sent("SIGINT"),
         "waits": waited("wait"),
@@ -135,11 +138,13 @@ def _cells(of_server: list[Row], signalled: list[Row], verdict: Row) -> dict[str
     }
 
 
-def _of(ways: Mapping[str, Row], signal: str) -> dict[str, Row]:
+def _of_signal(ways: Mapping[str, Row], signal: str) -> dict[str, Row]:
+    """Return the runs in which this signal was sent, by the whole way."""
     return {way: run for way, run in ways.items() if way.startswith(f"{signal}, ")}
 
 
-def _each(ways: Mapping[str, Row], key: str) -> dict[str, Any]:
+def _of_runs(ways: Mapping[str, Row], key: str) -> dict[str, Any]:
+    """Return one value of each run, by way."""
     return {way: run[key] for way, run in ways.items()}
 
 

@@ -21,7 +21,7 @@ def rows() -> list[Row]:
 
 def passes(row: Row) -> bool:
     """Tell whether all gets through, and the suite found nothing."""
-    return not row["findings"] and all(row["answers"][each] in UNTOUCHED for each in COLUMNS)
+    return not row["findings"] and all(row["answers"][name] in UNTOUCHED for name in COLUMNS)
 
 
 def middleware() -> Row:
@@ -36,12 +36,12 @@ def passing() -> Row:
 
 def findings() -> Row:
     """Arrange what the suite found, by middleware."""
-    found = [
-        {**row, "findings": [each for each in row["findings"] if each["verdict"] != "info"]}
-        for row in rows()
-        if row["findings"]
-    ]
-    return {"rows": found, "says": sentences(), "signs": SIGNS, "sentence": sentence}
+    with_findings = []
+    for row in rows():
+        if row["findings"]:
+            told = [finding for finding in row["findings"] if finding["verdict"] != "info"]
+            with_findings.append({**row, "findings": told})
+    return {"rows": with_findings, "says": sentences(), "signs": SIGNS, "sentence": sentence}
 
 
 TABLES = {"middleware": middleware, "middleware-findings": findings, "middleware-passing": passing}

@@ -59,7 +59,7 @@ def compared() -> Context:
     for key, spec in SPECS.items():
         shapes[key] = spec._replace(title="", versions=dict.fromkeys(spec.versions, ""))
     columns = {column: _properties(column) for column in groups(shapes)}
-    heads = [head for head in HEADS if any(head in found for found in columns.values())]
+    heads = [head for head in HEADS if any(head in column for column in columns.values())]
     return {"columns": columns, "names": names, "heads": heads}
 
 

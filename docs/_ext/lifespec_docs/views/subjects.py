@@ -75,17 +75,18 @@ def by_python(rows: Iterable[Row], group: str = "") -> list[Row]:
     of_name: dict[str, list[Row]] = {}
     for row in rows:
         of_name.setdefault(row["name"], []).append(row)
-    told = []
+    told_apart = []
     for same in of_name.values():
         answered = [row["answers"] for row in same]
         if group:
             answered = [of_groups.get(group, {}) for of_groups in answered]
         if answered.count(answered[0]) == len(answered):
-            told.append({**same[0], "on": "", "pythons": [row["python"] for row in same]})
+            told_apart.append({**same[0], "on": "", "pythons": [row["python"] for row in same]})
             continue
         for row in same:
-            told.append({**row, "on": f"Python {python_version(row)}", "pythons": [row["python"]]})
-    return told
+            on = f"Python {python_version(row)}"
+            told_apart.append({**row, "on": on, "pythons": [row["python"]]})
+    return told_apart
 
 
 def profile(record: str, name: str) -> Row:

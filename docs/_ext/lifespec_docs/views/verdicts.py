@@ -163,10 +163,15 @@ def exits(name: str) -> Row:
     return {"subjects": rows, "ends": map(sorted, ended_by.values())}
 
 
-def _statuses(seen: list[list[Any]]) -> list[str]:
+def _statuses(exits: list[list[Any]]) -> list[str]:
     """Return each exit status once, whoever ended the process."""
-    statuses = dict.fromkeys(status for status, _by in seen)
-    return [shell_status(each) if isinstance(each, int) else each for each in statuses]
+    words = []
+    for status in dict.fromkeys(status for status, _by in exits):
+        if isinstance(status, int):
+            words.append(shell_status(status))
+        else:  # "running": it did not end
+            words.append(status)
+    return words
 
 
 TABLES = {
