@@ -58,7 +58,7 @@ class _Course:
 
     def play(self, job: Job, case: Case, supervisor: Supervisor) -> PlayedCall:
         """Play the case."""
-        passing = cut_off.Passing(PlayedCall.called.__code__)
+        passing = cut_off.Passing(PlayedCall.call.__code__)
 
         def stops() -> None:
             with guard.keeping():

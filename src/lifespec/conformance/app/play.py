@@ -114,11 +114,11 @@ class PlayedCall(Answers):
         self.changed: Any = loop.event()
 
     def run(self, script: Sequence[Action]) -> None:
-        """Carry out the lines of a script in the loop."""
+        """Run the loop, in which the lines of a script are carried out."""
         looking = busy.spending(lambda: self.coroutine)
         with noting_exits(self._note_exit), looking as self.spending:
             try:
-                self.loop.run(lambda: self.play(script))
+                self.loop.run(lambda: self.carry_out(script))
             except (SystemExit, KeyboardInterrupt) as error:
                 self.end("exited", error)
 
@@ -128,7 +128,7 @@ class PlayedCall(Answers):
             self.seen.exited = fact("exit-status", status=status).at(at)
             self.supervisor.publish(self.seen)
 
-    async def play(self, script: Sequence[Action]) -> None:
+    async def carry_out(self, script: Sequence[Action]) -> None:
         """Carry out the lines of a script until the application does not go on."""
         for action in script:
             self._arm()
@@ -219,7 +219,7 @@ class PlayedCall(Answers):
         self.handlers = leftovers.handlers()  # in its event loop: trio has one for SIGINT
         self.seen.course.happens("called")
         self.note("called", self.scope["type"], **self.as_data())
-        self.cancel_task = self.loop.start(self.called)
+        self.cancel_task = self.loop.start(self.call)
 
     def offer(self, action: Action) -> bool:
         """Let the application receive an event, if it is still there to receive it."""
@@ -348,7 +348,7 @@ class PlayedCall(Answers):
 
     # ---- what the application does ----
 
-    async def called(self) -> None:
+    async def call(self) -> None:
         """Call the application, and note how the call ends."""
         try:
             await self._call_application()
@@ -370,7 +370,7 @@ class PlayedCall(Answers):
     async def _call_application(self) -> None:
         self.context = copy_context()
         self.reached = Reached(self.seen)
-        self.begun = Begun(PlayedCall.called.__code__)
+        self.begun = Begun(PlayedCall.call.__code__)
         self.begun.begin()
         self.coroutine = self.app(self.scope, self._receive, self._send)
         if not hasattr(type(self.coroutine), "__await__"):
