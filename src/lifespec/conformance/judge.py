@@ -14,12 +14,12 @@ class NotJudged(Explained):
     """A phrase says nothing about this sequence; `fact` says why."""
 
 
-def _found(how: How, kind: str, /, **parts: Any) -> Assessment:
+def _assessment(how: How, kind: str, /, **parts: Any) -> Assessment:
     return Assessment(how, fact(kind, **parts))
 
 
-holds, breaks = partial(_found, "held"), partial(_found, "broken")
-leaves_open = partial(_found, "unspecified")
+holds, breaks = partial(_assessment, "held"), partial(_assessment, "broken")
+leaves_open = partial(_assessment, "unspecified")
 
 
 def holds_if(held: object, kind: str, /, **parts: Any) -> Assessment:

@@ -5,6 +5,7 @@ A test compares both.  The keys are those of a terminal, which reach all process
 
 from collections.abc import Sequence
 
+KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
 # by server, and by what it waits for: the mildest key that ended it each time
 ENDED_BY = {
     "uvicorn": {
@@ -43,10 +44,8 @@ ENDED_BY = {
         "threads": "Ctrl-C",
     },
 }
-KEYS = ("Ctrl-C", "Ctrl-C twice", "Ctrl-\\", "kill -9")  # the mildest first
-
-
-# where that is another one from a Python on: it waits there for each connection to close
+# the key that is needed instead from a version of Python on, whose servers of asyncio wait for each
+# connection to close
 NEWER = {
     ("hypercorn", "requests"): ((3, 12), "Ctrl-\\"),
     ("uvicorn", "requests"): ((3, 14), "Ctrl-\\"),

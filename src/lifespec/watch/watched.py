@@ -24,7 +24,7 @@ NEVER_CANCEL = ("uvicorn",)
 NOTICED = 2.0  # seconds until an agent notes a task that has failed while its server served
 STARTS = ("called", "starting")  # states of `course`
 INTERRUPTS = {"builtins.KeyboardInterrupt", "builtins.SystemExit"}  # what asyncio lets end a loop
-# what the lines that have no more to say mean in `course`
+# what a line means in `course`, if its class alone says that
 HAPPENED: Mapping[type, str] = {
     seen.Called: "called",
     seen.Received: "received",
@@ -63,9 +63,9 @@ class WatchedProcess:
         self.phase_lines: Sequence[At] = ()  # the author's lines in the phase that has not ended
         self.told_to_end: float | None = None  # when a signal for the command came
         self.handlers: Mapping[str, tuple[str, int, str]] = {}  # the author's own, of signals
-        self.is_look_since = False  # since it was told so
+        self.has_looked_since = False  # since it was told to end
         self.times: dict[str, float] = {}  # when what has happened, in `course`, did so first
-        self.size = 0
+        self.size = 0  # of what was read of the file
 
     # ---- taking in ----
 
@@ -169,9 +169,9 @@ class WatchedProcess:
         if any(call.asks for call in look.others):
             if self.state == "starting":
                 self._happens(STARTUP_COMPLETE, look.time, None)
-        elif self.told_to_end:  # else it may do something beside its requests
-            if self.state == "running":
-                self._happens("shutdown", look.time, None)
+        elif self.told_to_end and self.state == "running":
+            # only then: while it serves the same call may do something beside its requests
+            self._happens("shutdown", look.time, None)
 
     def _keep_lines(self) -> None:
         """Keep where the lifespan is, if its author's lines there belong to this phase."""
@@ -182,14 +182,14 @@ class WatchedProcess:
                 self.phase_lines = call.lines
 
     def _keep_handlers(self, look: Look) -> None:
-        """Keep the handlers of signals, once a signal has come those that were there all the time.
+        """Keep the handlers of signals; once a signal has come, only those that stay.
 
-        One may be there again because the server has left its own, which took the signal.
+        One may come back later, because the server puts its own away, which has taken the signal.
         """
-        if not self.is_look_since:
+        if not self.has_looked_since:
             self.handlers = look.handlers
             if self.told_to_end is not None:
-                self.is_look_since = look.time > self.told_to_end
+                self.has_looked_since = look.time > self.told_to_end
             return
         same = self.handlers.items() & look.handlers.items()
         self.handlers = dict(same)
@@ -227,9 +227,8 @@ class WatchedProcess:
     @property
     def began_to_stop(self) -> float | None:
         """When the server was seen to begin to stop."""
-        return min(
-            (self.times[what] for what in ("stop", "shutdown") if what in self.times), default=None
-        )
+        moments = [self.times[what] for what in ("stop", "shutdown") if what in self.times]
+        return min(moments, default=None)
 
     @property
     def stopped(self) -> float | None:

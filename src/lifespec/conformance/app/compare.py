@@ -235,5 +235,6 @@ def _or_nothing(types: Sequence[str]) -> tuple[str, ...] | Fact:
     return tuple(types) or Fact("nothing")
 
 
-def _lost(wanted: Mapping[str, Any], found: Any) -> tuple[str, ...]:
-    return tuple(key for key, value in wanted.items() if found.get(key) != value)
+def _lost(sent: Mapping[str, Any], arrived: Any) -> tuple[str, ...]:
+    """Return the keys that have not arrived with their values."""
+    return tuple(key for key, value in sent.items() if arrived.get(key) != value)

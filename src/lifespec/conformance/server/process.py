@@ -32,8 +32,9 @@ PORTS = range(10240, 32768)  # below those that systems give to outgoing connect
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # colours
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
-_next = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  another one in each check
-_names: set[str] = set()  # of the probes of this process
+# each check begins with another port: several may run at once
+_places = itertools.count(random.randrange(len(PORTS)))  # noqa: S311  in PORTS
+_probes: set[str] = set()  # the names of those of this process
 
 
 class ServerProcess:
@@ -54,7 +55,7 @@ class ServerProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="lifespec-"))
         self.file = self.folder / "log.jsonl"
         self.client = Client(self.port, self.folder.name, self.cancelled)
-        _names.add(self.folder.name)
+        _probes.add(self.folder.name)
         try:
             self.start()
         except BaseException:
@@ -132,7 +133,7 @@ class ServerProcess:
     @property
     def met_another(self) -> bool:
         """Whether the application of another case of this process has answered."""
-        return bool(self.client.strangers & _names)
+        return bool(self.client.strangers & _probes)
 
     def left_running(self) -> set[int]:
         """Return the processes that the server started and that run without it."""
@@ -158,8 +159,8 @@ def is_free(port: int) -> bool:
 
 def unused_port() -> int:
     """Return a port on which no program listens, and that no other case of this check uses."""
-    for number in itertools.islice(_next, len(PORTS)):
-        port = PORTS[number % len(PORTS)]
+    for place in itertools.islice(_places, len(PORTS)):
+        port = PORTS[place % len(PORTS)]
         if is_free(port):
             return port
     raise Unchecked(fact("no-port-free"))
