@@ -77,9 +77,12 @@ def _traceback(error: BaseException) -> str:
         return f"{error.code}\n" if isinstance(error.code, str) else ""
     if isinstance(error, SyntaxError) and not error.text and error.filename in linecache.cache:
         error.text = linecache.getline(error.filename, error.lineno or 0)  # of `await` outside
-    found = [traceback.TracebackException.from_exception(error)]
-    for each in found:  # which grows
-        each.stack[:] = [frame for frame in each.stack if frame.filename.startswith(NAME)]
-        linked = (each.__cause__, each.__context__, *(each.exceptions or ()))
-        found.extend(link for link in linked if link)
-    return "".join(found[0].format() if found[0].stack else found[0].format_exception_only())
+    shown = traceback.TracebackException.from_exception(error)
+    errors = [shown]
+    for one in errors:  # which grows
+        one.stack[:] = [frame for frame in one.stack if frame.filename.startswith(NAME)]
+        linked = (one.__cause__, one.__context__, *(one.exceptions or ()))
+        errors.extend(link for link in linked if link)
+    if shown.stack:
+        return "".join(shown.format())
+    return "".join(shown.format_exception_only())

@@ -197,17 +197,17 @@ def logged(program: str, run: str = "SIGTERM") -> dict[str, dict[str, Any]]:
     Raise AssertionError if it did something else on another Python: a statement would need that
     condition.  The lines are those of the oldest one, the statuses those of all.
     """
-    found: dict[str, dict[str, Any]] = {}
+    by_server: dict[str, dict[str, Any]] = {}
     for subject in record("loglines")["subjects"]:
         seen = subject["runs"][program].get(run)
         if seen is None:
             continue
-        first = found.setdefault(subject["name"], dict(seen))
+        first = by_server.setdefault(subject["name"], dict(seen))
         first["statuses"] = sorted({*first["statuses"], *seen["statuses"]})
         for fact in "served", "alone", "shutdown", "ended":
             if first[fact] != seen[fact]:
                 raise AssertionError(f"{subject['name']}, {subject['python']}: {fact} differs")
-    return found
+    return by_server
 
 
 def signalled(part: str, server: str, *conditions: str) -> list[dict[str, Any]]:
@@ -217,16 +217,16 @@ def signalled(part: str, server: str, *conditions: str) -> list[dict[str, Any]]:
     that the record has: "SIGTERM", "to the group", "two workers", "Python 3.11", "uvloop",
     "streams", "limited", "startup", "Ctrl-C".  Without one of a kind it is all of that kind.
     """
-    found = []
+    observed = []
     for subject in record("signals")["subjects"]:
         version = subject["python"].partition(" ")[2].rpartition(".")[0]
         about = {f"Python {version}", subject["conditions"]["loop"]}
         if subject["name"].removesuffix(", uvloop") == server:
             runs = _OBSERVED[part](subject[part])
-            found += [facts for labels, facts in runs if set(conditions) <= {*labels, *about}]
-    if not found:
+            observed += [facts for labels, facts in runs if set(conditions) <= {*labels, *about}]
+    if not observed:
         raise AssertionError(f"nothing was recorded: {part}, {server}, {', '.join(conditions)}")
-    return found
+    return observed
 
 
 def _stops(runs: Mapping[str, Any]) -> Iterator[tuple[list[str], Any]]:
@@ -255,12 +255,12 @@ def measured(case: str, rule: str) -> set[str]:
 
     A server without lifespan skips the rule, and so does one that did not come so far.
     """
-    return {
-        each["verdict"]
-        for subject in record("servers")["subjects"]
-        for each in subject["findings"]
-        if (each["case"], each["rule"]) == (case, rule)
-    } - {"skip"}
+    verdicts = set()
+    for subject in record("servers")["subjects"]:
+        for finding in subject["findings"]:
+            if (finding["case"], finding["rule"]) == (case, rule):
+                verdicts.add(finding["verdict"])
+    return verdicts - {"skip"}
 
 
 def aside(function: Callable[..., Any], *arguments: object, **options: object) -> Any:
@@ -289,13 +289,22 @@ def traced(tree: ast.Module) -> dict[int, str]:
     lines: dict[int, str] = {}
     for node in list(ast.walk(tree)):
         for _, body in ast.iter_fields(node):
-            for each in list(body) if isinstance(body, list) else ():
-                entered = map(ast.unparse, each.items) if isinstance(each, ast.With) else ()
-                if isinstance(each, ast.Assert) or "expect(" in "".join(entered):
-                    lines[each.lineno] = ast.unparse(each).splitlines()[0]
-                    note = ast.copy_location(ast.parse(f"_ran.add({each.lineno})").body[0], each)
-                    body.insert(body.index(each), ast.fix_missing_locations(note))
+            if not isinstance(body, list):
+                continue
+            for statement in list(body):  # a copy: notes are put into it
+                if _asserts(statement):
+                    line = statement.lineno
+                    lines[line] = ast.unparse(statement).splitlines()[0]
+                    note = ast.copy_location(ast.parse(f"_ran.add({line})").body[0], statement)
+                    body.insert(body.index(statement), ast.fix_missing_locations(note))
     return lines
+
+
+def _asserts(node: Any) -> bool:
+    """Tell whether a node is an `assert` or a `with expect`."""
+    if isinstance(node, ast.With):
+        return any("expect(" in ast.unparse(item) for item in node.items)
+    return isinstance(node, ast.Assert)
 
 
 def prove(
@@ -319,9 +328,9 @@ def prove(
 async def _proven(code: CodeType, names: Mapping[str, Any], library: str) -> None:
     prelude = _Prelude(library)
     async with prelude.stopping:
-        found = FunctionType(code, {**names, **prelude.names(), "__builtins__": builtins})()
-        if inspect.isawaitable(found):
-            await found
+        value = FunctionType(code, {**names, **prelude.names(), "__builtins__": builtins})()
+        if inspect.isawaitable(value):
+            await value
 
 
 def _on_trio(main: Any, *arguments: Any) -> None:

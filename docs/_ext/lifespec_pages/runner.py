@@ -201,18 +201,18 @@ def _statements(block: Block) -> list[tuple[int, str, str | None]]:
     """Return line, source and output of each statement of a session; a program is one."""
     if block.kind == "program":
         return [(block.line, block.source, block.output)]
-    found: list[tuple[int, list[str], list[str]]] = []
+    statements: list[tuple[int, list[str], list[str]]] = []  # line, lines of source, of output
     for line, text in enumerate(block.source.split("\n"), block.line):
         prompt = text[:3] if text[3:4] in ("", " ") else ""
         if prompt == ">>>":
-            found.append((line, [text[4:]], []))
-        elif not found:
+            statements.append((line, [text[4:]], []))
+        elif not statements:
             raise BlockFailed(block, line, "a session begins with the prompt >>>")
-        elif prompt == "..." and not found[-1][2]:
-            found[-1][1].append(text[4:])
+        elif prompt == "..." and not statements[-1][2]:
+            statements[-1][1].append(text[4:])
         else:
-            found[-1][2].append(text)
-    return [(line, "\n".join(code), "\n".join(shown)) for line, code, shown in found]
+            statements[-1][2].append(text)
+    return [(line, "\n".join(code), "\n".join(shown)) for line, code, shown in statements]
 
 
 def _compiled(block: Block, line: int, source: str, change: Rewrite | None = None) -> CodeType:
@@ -239,26 +239,26 @@ def _compiled(block: Block, line: int, source: str, change: Rewrite | None = Non
 def _compared(line: int, printed: str, shown: str | None) -> Iterator[Difference]:
     """Yield what was printed if the page, which shows an output from that line on, differs."""
     wanted = _lines(shown or "")
-    found = _lines(printed)
-    for number, text in enumerate(found):  # the name of an exception may stand without its module
+    lines = _lines(printed)
+    for number, text in enumerate(lines):  # the name of an exception may stand without its module
         name, colon, rest = text.partition(":")
         short = name.rpartition(".")[2] + colon + rest
-        if number and found[number - 1] == "  ..." and short in wanted:
-            found[number] = short
-    if found != wanted:
-        yield Difference(line, len((shown or "").splitlines()), wanted, found)
+        if number and lines[number - 1] == "  ..." and short in wanted:
+            lines[number] = short
+    if lines != wanted:
+        yield Difference(line, len((shown or "").splitlines()), wanted, lines)
 
 
 def _lines(text: str) -> list[str]:
     """Return the lines of an output, of a traceback without its frames."""
-    found: list[str] = []
+    lines: list[str] = []
     for line in text.rstrip().splitlines():
-        if found and found[-1] == "  ..." and line.startswith("  "):
+        if lines and lines[-1] == "  ..." and line.startswith("  "):
             continue
-        found.append(line.rstrip())
-        if found[-1] == TRACEBACK:
-            found.append("  ...")
-    return found
+        lines.append(line.rstrip())
+        if lines[-1] == TRACEBACK:
+            lines.append("  ...")
+    return lines
 
 
 def _line(block: Block, error: BaseException) -> int:

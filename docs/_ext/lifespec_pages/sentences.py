@@ -64,25 +64,28 @@ def groups(root: Path) -> dict[str, list[Group]]:
     rules = {}
     if (root / RULES).exists():
         rules = tomllib.loads((root / RULES).read_text("utf-8"))
-    found = {}
+    by_page = {}
     for page, sentences in sorted(_by_page(root).items()):
         lines = (root / page).read_text("utf-8").split("\n")
         blocks, titles = _page(root, page, rules)
-        prose = [each for each in sentences if each.docstring or each.line not in titles]
-        found[page] = list(_grouped(prose, blocks, titles, lines))
+        prose = []
+        for sentence in sentences:
+            if sentence.docstring or sentence.line not in titles:
+                prose.append(sentence)
+        by_page[page] = list(_grouped(prose, blocks, titles, lines))
         for sentence in prose:  # a rule that is linked proves its sentence, too
             for name in RULE.findall(sentence.text):
                 if name in rules:
                     rule = Block(sentence.line, repr(rules[name]))
-                    found[page].append(Group([[sentence]], [rule]))
-    return found
+                    by_page[page].append(Group([[sentence]], [rule]))
+    return by_page
 
 
 def _by_page(root: Path) -> dict[str, list[Sentence]]:
     drawn: dict[str, tuple[str, int]] = {}
     for page in sorted((root / "docs").rglob("*.rst")):
         drawn |= _drawn(page.relative_to(root).as_posix(), page.read_text("utf-8"))
-    found: dict[str, list[Sentence]] = {}
+    by_page: dict[str, list[Sentence]] = {}
     for catalog in sorted((root / "build/sentences").glob("*.pot")):
         lines: dict[str, int] = {}  # the last that was known, by page
         for text, place in _messages(catalog.read_text("utf-8")):
@@ -94,15 +97,16 @@ def _by_page(root: Path) -> dict[str, list[Sentence]]:
                 if name:
                     page_name, line = drawn[name]
                     written = f"{_within(root, docstring[1])}, docstring of {docstring[2]}"
-                    found.setdefault(page_name, []).append(Sentence(text, page_name, line, written))
+                    sentence = Sentence(text, page_name, line, written)
+                    by_page.setdefault(page_name, []).append(sentence)
                 continue
             page_name = _within(root, file)
             line = int(number)
             if line <= UNKNOWN:
                 line = lines.get(page_name, line)
             lines[page_name] = line
-            found.setdefault(page_name, []).append(Sentence(text, page_name, line))
-    return found
+            by_page.setdefault(page_name, []).append(Sentence(text, page_name, line))
+    return by_page
 
 
 def _messages(text: str) -> Iterator[tuple[str, str]]:
@@ -121,7 +125,7 @@ def _within(root: Path, file: str) -> str:
 
 def _drawn(page: str, text: str) -> dict[str, tuple[str, int]]:
     """Return by name, without the module, in which line a page draws a docstring."""
-    found = {}
+    places = {}
     outer = ""
     for directive in DIRECTIVE.finditer(text):
         name = directive[2]
@@ -129,8 +133,8 @@ def _drawn(page: str, text: str) -> dict[str, tuple[str, int]]:
             name = f"{outer}.{name}"
         else:
             outer = name = name.rpartition(".")[2]
-        found[name] = page, text.count("\n", 0, directive.start()) + 1
-    return found
+        places[name] = page, text.count("\n", 0, directive.start()) + 1
+    return places
 
 
 def _page(root: Path, page: str, rules: dict[str, object]) -> tuple[list[Block], list[int]]:
@@ -177,8 +181,8 @@ def _grouped(
     """
     steps: list[tuple[int, int, Sentence | Block | None]] = []
     steps += [(line, 0, None) for line in titles]
-    steps += [(each.line, 1, each) for each in sentences]
-    steps += [(each.line, 2, each) for each in blocks]
+    steps += [(sentence.line, 1, sentence) for sentence in sentences]
+    steps += [(block.line, 2, block) for block in blocks]
     above = list[Sentence]()
     below = list[Block]()
     for _, _, step in sorted(steps, key=lambda step: step[:2]):

@@ -39,10 +39,14 @@ def runnable(programs: Iterable[str]) -> Iterator[bool]:
 
 def mark_programs(_app: Sphinx, document: nodes.document) -> None:
     """Give each program that runs in a browser its class."""
-    found = (each for each in document.findall(nodes.literal_block) if each["language"] == "python")
-    blocks = [each for each in found if not OTHERS.intersection(each["classes"])]
-    for block, runs in zip(blocks, runnable(each.astext() for each in blocks), strict=True):
-        block["classes"] += [RUNS] * runs
+    blocks = []
+    for block in document.findall(nodes.literal_block):
+        if block["language"] == "python" and not OTHERS.intersection(block["classes"]):
+            blocks.append(block)
+    sources = [block.astext() for block in blocks]
+    for block, runs in zip(blocks, runnable(sources), strict=True):
+        if runs:
+            block["classes"].append(RUNS)
 
 
 def list_playground(app: Sphinx, document: nodes.document) -> None:
