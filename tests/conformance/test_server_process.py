@@ -17,7 +17,7 @@ from lifespec.conformance.server.process import ServerProcess
 from lifespec.watch.group import is_alive
 from sights import SERVE, SERVER
 
-LIMIT = 100.0  # seconds; nothing here takes one
+LIMIT = 100.0  # seconds, which only a hang reaches
 WAIT = "import time; time.sleep(60)"
 
 
