@@ -40,7 +40,7 @@ OPEN = ("open-requests", "open-background", "open-requests-and-background")
 MANAGER = "asynchronous context manager protocol"
 NO_MANAGER = (MANAGER, "attribute '__aenter__'", "is not an async")
 OTHER_LOOP = ("different loop", "different event loop", "loop is closed")
-# a text of its own class, as the classes say more than that nobody answers
+# what DRIVERS say if nobody answers: they raise the same classes for other reasons, too
 UNREACHABLE = (
     "Connection refused", "Name or service not known", "could not translate host name",
     "failed to resolve host", "timeout expired", "Can't connect to MySQL server",
@@ -63,7 +63,7 @@ UNANSWERED = (
 )  # fmt: skip
 HOOKS = ("argument 'on_startup'", "argument 'on_shutdown'")
 NO_HOOKS = ("attribute 'on_event'", "attribute 'add_event_handler'")
-# for each exception the first row that fits, and for each fact the first one
+# in order: the first row that fits what was found, and its exception, counts
 ROWS = (
     # a framework cannot use the lifespan that it was given
     Advice(

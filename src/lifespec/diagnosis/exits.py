@@ -11,8 +11,8 @@ from lifespec.diagnosis.fact import Place
 from lifespec.diagnosis.guard import keeping
 
 SIGNALLED = 128  # shells add it to the number of the signal that ended a process
-# is called with the author's line and the status, before the process ends; what it raises is
-# raised there instead
+# a function that is called with the author's line and the status before the process ends; what it
+# raises is raised there instead
 ExitObserver = Callable[[Place | None, int], None]
 
 _observers: list[

@@ -19,10 +19,10 @@ if TYPE_CHECKING:  # each process pays for what is imported here
 
 MOST_KEPT = 20  # failures that are kept: one that comes back in each look says the same
 _LONGEST_TEXT = 200  # characters of an exception's text
-# of this package, or of the folder in which it travels
+# the folder of this package, or that in which this file travels
 _OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
-# of lifespec: the class of an exception, its text, and the line of lifespec that met it
+# an exception of lifespec itself: its class, its text, and the line of lifespec that met it
 OwnFailure = namedtuple("OwnFailure", ("type", "text", "file", "line", "function"))
 
 _failures: list[OwnFailure] = []

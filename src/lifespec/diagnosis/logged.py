@@ -17,9 +17,9 @@ from lifespec.diagnosis.stacks import is_installed, is_own, text_of
 
 _UNAWAITED = "was never awaited"
 _UNCLOSED = re.compile(r"^[Uu]nclosed (?!event loop)")
-# of Python: whoever shows a warning is given its text, and not the coroutine
+# Python says only in the text of its warning where a coroutine was made: one such line a frame
 _ORIGIN = re.compile(r'^  File "(.*)", line (\d+), in (.*)$', re.MULTILINE)
-_ORIGIN_DEPTH = 4  # frames: who made a coroutine, and who called that
+_ORIGIN_DEPTH = 4  # frames that Python keeps: who made a coroutine, and who called that
 _NUMBERS = re.compile(r" at 0x\w+|fd=\d+,? ?| laddr=\([^)]*\),?")  # of which each run has others
 
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:  # each process pays for what is imported here
     from collections.abc import Iterator
     from typing import Any
 
-# of a coroutine, a generator, an asynchronous generator and a task: by which `walk` tells them
+# `walk` knows a call by one of these: coroutine, generator, asynchronous generator, task
 _OF_CALLS = ("cr_frame", "gi_frame", "ag_frame", "get_coro")
-# by the name of its frame, where a call says whether it runs just now
+# which attribute of a call says whether it runs just now, by the one that has its frame
 _RUNNING = {"cr_frame": "cr_running", "gi_frame": "gi_running", "ag_frame": "ag_running"}
 _DEEPEST = 2000  # calls that await one another: two for each router that FastAPI has included
 _MOST_REFERENTS = 1000  # of an object that is no call: what it awaits is among the first
@@ -41,14 +41,15 @@ _MOST_ERRORS = 200  # exceptions of one
 _CAUSE: Any = BaseException.__cause__  # as the interpreter has them, whatever a class says
 _CONTEXT: Any = BaseException.__context__
 _TRACE: Any = BaseException.__traceback__
+# asked of `type` itself: a class may have a metaclass that answers with code of its own
 _BASES: Any = vars(type)["__mro__"]
 _VARIABLES: Any = vars(type)["__dict__"]
 
-# by which asyncio and trio cancel: whole names of classes
+# the exceptions with which asyncio and trio cancel, by the whole names of their classes
 CANCELLED = "asyncio.exceptions.CancelledError"
 CANCELLATIONS = (CANCELLED, "trio.Cancelled")
 
-# of this package, or of the folder in which it travels
+# the folder of this package, or that in which this file travels
 OURS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 # the folders and files of what is served or checked: its author's code, even if it is installed
 own_paths: list[str] = []

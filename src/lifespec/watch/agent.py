@@ -40,7 +40,7 @@ FEW_TASKS = 20  # tasks that cost little: they are looked at each time
 SERVERS = {module.partition(".")[0] for module in hooks.SERVERS}  # their packages
 RUNS = seen.CallState(over=False, runs=True, asks=False, lines=[])
 
-# a library that forbids calls that block in an event loop replaces them later, such as blockbuster
+# kept: what forbids blocking calls in an event loop, such as blockbuster, replaces these later
 _os_open, _os_write, _os_close = os.open, os.write, os.close
 
 

@@ -28,13 +28,14 @@ from lifespec.watch.watched import STARTS, WatchedProcess
 LONG_PART = 1.0  # seconds of a part of the shutdown that are worth a word
 SIGNAL_GRACE = 0.5  # seconds in which a server may act on a signal
 SUSPENDED = 1.0  # seconds without a look from which on this process was stopped meanwhile
-# kinds of causes that say where something is
+# kinds of causes that say where something waits, and are told if it stays there
 PHASES = ("unserved", "startup", "shutdown", "requests")
 CUT_OFF = ("clean-up-cut-off", "without-shutdown")  # what a second signal may have done
 MOST_NAMED = 5  # processes that are named
 UNSAID = object()  # the identity of no cause: that of some is None
 
-# prints a sentence, with its rows, advice and the number of its process, 0 if there is one alone
+# a function that prints a sentence, its rows, its advice, and the number of the process that it is
+# about, 0 if there is one alone
 Tell = Callable[[Fact, Sequence[Fact], Fact | None, int], object]
 
 

@@ -180,7 +180,7 @@ class Notes:
         self.agent.note("NoLifespan", self.server)
 
 
-# noted with the result of the call, or once it is made
+# these are noted after the call of the method and with its result, the others before it
 AFTER_CALL = ("called", "received", "sent", "transition")
 
 

@@ -251,7 +251,7 @@ if TYPE_CHECKING:
         Began | Called | Received | Sent | Raised | Signalled | Hosted | Stop | Shutdown
         | NoLifespan | Died | Left | Ending | Failed
     )  # fmt: skip
-# by the names of fields: of which class its value, or each of its values, is
+# the class of a field's value, or of each value if it is a list, by the name of the field
 PART_KINDS = {
     "lines": At, "main": At, "error": WrittenError, "blocked": Blocked, "known": CallState,
     "others": CallState, "requests": Request, "threads": Thread,

@@ -19,7 +19,7 @@ from lifespec.diagnosis import author, registered, stacks
 from lifespec.diagnosis.fact import Fact
 from lifespec.watch.hold import KNOWN
 
-# packages that carry a call to the server, or from it to here
+# packages that may stand between the one that has built the application and this module
 CARRIERS = {*KNOWN, "uvicorn_worker", "fastapi_cli", "click", "typer", "anyio", "uvloop", "trio"}
 CARRIERS |= {"lifespec", "lifespec_held"}
 
