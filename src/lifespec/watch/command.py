@@ -103,7 +103,8 @@ class WatchedCommand:
     def say(self, process: WatchedProcess, cause: Cause) -> None:
         """Say a cause, unless it was said."""
         if cause.kind == "failed":
-            if not self._is_new_failure(process, cause):
+            is_told = self._count_failure(process, cause)
+            if not is_told:
                 return
             cause = self._with_count(cause)
         if cause.kind in CUT_OFF and self._ended_by_a_second_signal():
@@ -118,8 +119,8 @@ class WatchedCommand:
         self.said_at = time.time()
         self.tell(cause.fact, cause.rows, cause.advice, self._number_of(process))
 
-    def _is_new_failure(self, process: WatchedProcess, cause: Cause) -> bool:
-        """Count a worker that fails so, and tell whether that is told: seldom, if many do."""
+    def _count_failure(self, process: WatchedProcess, cause: Cause) -> bool:
+        """Count a worker that fails so; return whether that is told: seldom, if many do."""
         pids = self.failures.setdefault(cause.identity, [])
         if process.pid in pids:
             return False

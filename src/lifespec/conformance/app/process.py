@@ -223,7 +223,8 @@ def play_all(
             if parent in wait(pipes, LOOK_AT_PIPES):  # it sends nothing meanwhile: it has gone
                 raise EOFError
             for process in list(running):  # a copy: what is over leaves the list
-                if process.is_over():
+                is_over = process.take_in()
+                if is_over:
                     running.remove(process)
                     yield process.played()
     finally:
@@ -256,9 +257,9 @@ class _Process:
             gc.unfreeze()
             other_end.close()
 
-    def is_over(self) -> bool:
+    def take_in(self) -> bool:
         """Take in what there is to read; return whether the process is over, or late."""
-        over = self.process.exitcode is not None
+        over = self.process.exitcode is not None  # before: what it wrote last is then read as well
         self.output.limit()
         with contextlib.suppress(EOFError, ConnectionError):
             while not self.seen.complete and self.pipe.poll():
