@@ -122,10 +122,8 @@ def observe(job: Job, case: Case, supervisor: Supervisor) -> Observation:
     if course:
         seen.facts += course.facts(call)
         seen.facts += course.open_things
-    if course or case.name == cases.FIRST[job.role]:  # by which it is known how many others fit
-        times = os.times()
-        seen.cost = times.user + times.system
-        seen.memory, seen.total = own_memory()
+    if course or case.name == cases.FIRST[job.role]:
+        _note_cost(seen)
     if job.role == "application":
         seen.framework = author.library(seen.actor).capitalize()
     supervisor.arm(job.limit + leftovers.TIME_TO_END_OF_A_POOL)
@@ -133,6 +131,13 @@ def observe(job: Job, case: Case, supervisor: Supervisor) -> Observation:
     seen.facts += guard.listed(leftovers.daemons, imported)
     seen.facts += guard.listed(leftovers.processes, os.getpid())
     return seen
+
+
+def _note_cost(seen: Observation) -> None:
+    """Note what a case costs, by which it is known how many others may be played at once."""
+    times = os.times()
+    seen.cost = times.user + times.system
+    seen.memory, seen.total = own_memory()
 
 
 def _call(subject: Any, job: Job, case: Case, supervisor: Supervisor) -> PlayedCall:
