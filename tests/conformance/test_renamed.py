@@ -26,7 +26,7 @@ def said(report: Report, program: Renamed) -> tuple[int, list[str]]:
     """Return the exit status, and what stands in the rows, in the names of the program before."""
     rows = [f"{row.label}: {english(row.fact)}" for row in report.rows]
     rows += [english(report.obstacle)] if report.obstacle else []
-    return report.status, sorted(MEASURED.sub("", program.restored(each)) for each in rows)
+    return report.status, sorted(MEASURED.sub("", program.restored(row)) for row in rows)
 
 
 @pytest.mark.slow

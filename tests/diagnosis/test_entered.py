@@ -60,26 +60,25 @@ async def one_in_the_other() -> None:
 
 async def test_an_entrance_has_the_author_who_enters_it_and_what_it_yields() -> None:
     profile = await enter(one_in_the_other)
-    assert [each.again for each in profile.entrances] == [False, False, True]
-    functions = {
-        each.by.parts["function"] for each in profile.entrances if isinstance(each.by, Fact)
-    }
+    assert [entrance.again for entrance in profile.entrances] == [False, False, True]
+    by = [entrance.by for entrance in profile.entrances]
+    functions = {fact.parts["function"] for fact in by if isinstance(fact, Fact)}
     assert functions == {one_in_the_other.__name__}
     code = profile.entrances[0].code
     given = Registered("pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True)
-    assert [each.kind for each in profile.entered_twice([given])] == ["entered-twice"]
+    assert [fact.kind for fact in profile.entered_twice([given])] == ["entered-twice"]
     assert [*profile.entered_twice([])] == [*profile.lost_keys([], {}, None)] == []
     assert [*profile.lost_keys([given], {"pool": 1}, None)] == []
     values = {number: value["pool"] for number, (_, value) in enumerate(profile.yielded)}
     assert [*profile.lost_keys([given], values, None)] == []  # by other names
-    assert {each.kind for each in profile.lost_keys([given], {}, None)} == {"state-dropped"}
+    assert {fact.kind for fact in profile.lost_keys([given], {}, None)} == {"state-dropped"}
 
 
 @pytest.mark.parametrize(("module", "says"), [("starlette.x", ""), ("pytest.x", "pytest")])
 async def test_a_library_that_enters_a_lifespan_is_named(module: str, says: str) -> None:
     profile = await enter(lambda: wrapper(module)(pool(1)))
-    assert [each.by for each in profile.entrances] == [says]
+    assert [entrance.by for entrance in profile.entrances] == [says]
     code = profile.entrances[0].code
     given = Registered("pool", pool, code, Place("pool", "shop.py", 1), "App", stateful=True)
     kind = "state-dropped" if says else "state-unseen"
-    assert {each.kind for each in profile.lost_keys([given], {}, None)} == {kind}
+    assert {fact.kind for fact in profile.lost_keys([given], {}, None)} == {kind}

@@ -93,7 +93,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
         with given.noting_calls():
             module = import_module("shop_of_test")
         gives, _routers = registered.find(vars(module)["app"])
-        return {each.name: each for each in gives}
+        return {lifespan.name: lifespan for lifespan in gives}
 
     yield find
     given.noted.clear()
@@ -121,11 +121,12 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
     ],
 )  # fmt: skip
 def test_what_is_given_is_found(found: Found, source: str, name: str, receiver: str) -> None:
-    each = found(source)[name]
-    assert (each.receiver, each.place.function) == (receiver, name)
-    line = (PRELUDE + source).split("\n")[each.place.line - 1]
+    lifespan = found(source)[name]
+    assert (lifespan.receiver, lifespan.place.function) == (receiver, name)
+    line = (PRELUDE + source).split("
+")[lifespan.place.line - 1]
     assert line.strip() == BEGINS.get(name, source.partition("\n")[0])
-    assert each.code or name == "number"
+    assert lifespan.code or name == "number"
 
 
 @pytest.mark.parametrize(
@@ -162,10 +163,10 @@ def ran(*codes: CodeType) -> entered.Profile:
 
 def test_what_did_not_run_is_told_and_what_nobody_can_call(found: Found) -> None:
     gives = [*found("Made(lifespan=first)\nMade(lifespan=number)").values()]
-    kinds = {each.kind: each.parts for each in ran().never_entered(gives)}
+    kinds = {fact.kind: fact.parts for fact in ran().never_entered(gives)}
     assert kinds["never-ran"]["receiver"] == "Made"
     assert kinds["given-no-lifespan"]["type"] == "int"
-    [told] = ran(*(each.code for each in gives if each.code)).never_entered(gives)
+    [told] = ran(*(lifespan.code for lifespan in gives if lifespan.code)).never_entered(gives)
     assert told.kind == "given-no-lifespan"
 
 
@@ -176,9 +177,8 @@ def test_one_elsewhere_counts_if_the_subject_holds_it(
     monkeypatch.setitem(sys.modules, "forbidden", None)  # type: ignore[arg-type]
     assert "second" in found("other = Made(on_startup=[second])")
     subject = [vars(sys.modules["shop_of_test"])["other"]] if holds else []
-    names = [
-        each.name for each in registered.find(subject)[0] if each.place.file == "shop_of_test.py"
-    ]
+    lifespans, _routers = registered.find(subject)
+    names = [one.name for one in lifespans if one.place.file == "shop_of_test.py"]
     assert ("second" in names) is holds
 
 
@@ -191,11 +191,11 @@ def test_a_router_of_a_library_has_a_lifespan_that_can_be_missed(tmp_path: Path)
     router, default = Router(lifespan=asynccontextmanager(namespace["run"])), Router()
 
     def of_mcp(subject: object) -> list[registered.Registered]:
-        return [each for each in registered.find(subject)[0] if each.name == "mcp"]
+        return [lifespan for lifespan in registered.find(subject)[0] if lifespan.name == "mcp"]
 
     [one] = of_mcp([router, default])
     assert one.place[:3] == ("run", "mcp/server.py", 1)
-    assert [each.kind for each in ran().never_entered([one])] == ["never-ran"]
+    assert [fact.kind for fact in ran().never_entered([one])] == ["never-ran"]
     assert [*ran(namespace["go"].__code__).never_entered([one])] == []
     assert of_mcp(default) == []
     with given.noting_calls():
@@ -225,7 +225,8 @@ class Unmade(Starlette):
 
 def told(app: Any) -> dict[str, str]:
     """Return the kinds of what an application was given in this file, by its names."""
-    return {each.name: each.kind for each in registered.find([app])[0] if each.code is not None}
+    lifespans, _routers = registered.find([app])
+    return {one.name: one.kind for one in lifespans if one.code is not None}
 
 
 def test_what_routers_have_is_read() -> None:
@@ -261,15 +262,15 @@ def test_what_a_router_gets_later_is_told_with_the_call() -> None:
     app.mount("/inner", inner)
     app.router.on_startup.append(Shop.opens)
     call = given.Given("app", "mount", app, inner, "inner", Place("begins", "shop.py", 7))
-    late = {each.name: each for each in registered.late(before, [call])}
-    assert {each.kind for each in late.values()} == {registered.REGISTERED_LATE}
+    late = {lifespan.name: lifespan for lifespan in registered.late(before, [call])}
+    assert {lifespan.kind for lifespan in late.values()} == {registered.REGISTERED_LATE}
     assert late["life"].place == call.place
     where = ("Shop.opens", Path(__file__).name, Shop.opens.__code__.co_firstlineno)
     place = late["Shop.opens"].place
     assert (place.function, Path(place.file).name, place.line) == where
     app.router.routes.clear()
     app.router.lifespan_context = life
-    assert {each.name for each in registered.late(before, [])} == {*late}
+    assert {lifespan.name for lifespan in registered.late(before, [])} == {*late}
 
 
 def test_an_application_that_cannot_be_looked_at_has_nothing(
@@ -349,6 +350,6 @@ def test_a_lifespan_that_never_ran_is_told_in_each_spelling(
     source = "\n".join([HEAD, SPELLINGS[spelling], WRAPPERS[wrapper]])
     for notes in (True, False):  # and from what the application holds, as for `check_app(app)`
         report = checked_program(tmp_path, source, notes=notes, only=["start-and-stop"])
-        [told] = [each.fact for each in report.rows if each.fact.kind == "never-ran"]
+        [told] = [row.fact for row in report.rows if row.fact.kind == "never-ran"]
         assert told.parts["place"].parts["file"] == "shop.py"
         assert told.parts["receiver"] in ({"FastAPI", "Api"} if notes else {"APIRouter"})

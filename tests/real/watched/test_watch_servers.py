@@ -89,15 +89,15 @@ ENDING = r"the interpreter of \S+ has been ending for \d s: its threads and exit
 CHAT = rf"(GET|websocket) /chat, for \d+ s, {FOR_EVER}"
 # a server, the trouble of its application, what is done once it serves, and what is said
 KINDS = [
-    *((each, "startup-waits", "", [f"startup has .* Event is set {FOR_EVER}"]) for each in ALL),
-    *((each, "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]) for each in ONE),
+    *((name, "startup-waits", "", [f"startup has .* Event is set {FOR_EVER}"]) for name in ALL),
+    *((name, "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]) for name in ONE),
     ("gunicorn-uvicorn", "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]),
     ("unknown", "clean-up-waits", "/ TERM", [f"clean-up has lasted .* {FOR_EVER}"]),
-    *((each, "requests", "/board /mail /chat TERM", [LATE, *THREE, CHAT]) for each in ONE),
-    *((each, "clean-up-blocks", "/ TERM", [f"clean-up .* {BLOCKS} `joins`"]) for each in LOOPS),
+    *((name, "requests", "/board /mail /chat TERM", [LATE, *THREE, CHAT]) for name in ONE),
+    *((name, "clean-up-blocks", "/ TERM", [f"clean-up .* {BLOCKS} `joins`"]) for name in LOOPS),
     *(
-        (each, "thread", "/ INT", [f"{STAYS} a thread that is not a daemon: pump"])
-        for each in ("uvicorn", "hypercorn", "gunicorn-asgi")
+        (name, "thread", "/ INT", [f"{STAYS} a thread that is not a daemon: pump"])
+        for name in ("uvicorn", "hypercorn", "gunicorn-asgi")
     ),
     ("uvicorn", "import", "", [r"the import of `troubles` has lasted .* in `<module>`"]),
     ("early", "own-loop", "", [f"no server has begun to serve: .* s, {CONNECTS}"]),
@@ -119,8 +119,8 @@ KINDS = [
     ),
     ("uvicorn", "exit-handler", "/ INT", [f"{STAYS} it waits in `flush`"]),
     *(
-        (each, "requests", "/ /report TERM", [IN_A_THREAD, "No limit of a server"])
-        for each in LOOPS
+        (name, "requests", "/ /report TERM", [IN_A_THREAD, "No limit of a server"])
+        for name in LOOPS
     ),
     ("uvicorn", "interpreter", "/ INT", [ENDING]),  # at SIGTERM it ends by the signal itself
     ("hypercorn", "interpreter", "/ TERM", [ENDING]),
@@ -165,7 +165,7 @@ def watched(
 
 def said(program: Program) -> str:
     """Return what `watch` has said, without what wraps it."""
-    lines = [each for each in program.lines if each.startswith(("lifespec: ", "          "))]
+    lines = [line for line in program.lines if line.startswith(("lifespec: ", "          "))]
     return " ".join(" ".join(lines).split())
 
 
@@ -223,8 +223,8 @@ def test_what_is_said(server: str, trouble: str, steps: str, says: list[str]) ->
     with ExitStack() as stack:
         program = stack.enter_context(watched(server, trouble))
         do(program, steps, stack)
-        for each in says:
-            hears(program, each)
+        for sentence in says:
+            hears(program, sentence)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_what_has_no_trouble_is_not_talked_about(server: str, app: str) -> None:
         program.process.send_signal(signal.SIGTERM)
         assert program.process.wait(LIMIT) in (0, 143, 128 + signal.SIGINT)
         program.reader.join(LIMIT)
-        own = [each for each in program.lines if each.startswith("lifespec: ")]
+        own = [line for line in program.lines if line.startswith("lifespec: ")]
         assert len(own) == 1, program.lines
         assert own[0].startswith("lifespec: started in ")
 
@@ -456,7 +456,7 @@ def shown(page: str, name: str) -> list[str]:
     """Return a program of the page, and what `watch` says of it there in both languages."""
     _, _, rest = page.partition(f"{{#{name} ")
     _, program, _, english, _, chinese, *_ = re.split(r"^```.*\n", rest, flags=re.MULTILINE)
-    says = [each[each.index("lifespec: ") :] for each in (english, chinese)]
+    says = [line[line.index("lifespec: ") :] for line in (english, chinese)]
     return [program, *map(bare, says)]
 
 
