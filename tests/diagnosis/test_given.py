@@ -123,8 +123,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Found]:
 def test_what_is_given_is_found(found: Found, source: str, name: str, receiver: str) -> None:
     lifespan = found(source)[name]
     assert (lifespan.receiver, lifespan.place.function) == (receiver, name)
-    line = (PRELUDE + source).split("
-")[lifespan.place.line - 1]
+    line = (PRELUDE + source).split("\n")[lifespan.place.line - 1]
     assert line.strip() == BEGINS.get(name, source.partition("\n")[0])
     assert lifespan.code or name == "number"
 
