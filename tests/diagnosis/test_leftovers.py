@@ -16,7 +16,7 @@ from typing import Any
 import anyio
 import pytest
 
-from lifespec.diagnosis import alive, leftovers, opened
+from lifespec.diagnosis import alive, guard, leftovers, opened
 from lifespec.diagnosis.fact import Fact
 from lifespec.diagnosis.logged import logging_errors
 from lifespec.words import english
@@ -65,6 +65,19 @@ async def test_a_task_has_the_authors_line_that_made_it_while_it_runs() -> None:
     code = poll.__code__
     assert tasks.sources == {(code.co_filename, code.co_firstlineno)}
     assert tasks.running() == []
+
+
+def test_a_task_may_be_made_before_its_loop_runs() -> None:
+    """As a plugin makes one, between a fixture and a test that share a loop."""
+
+    async def poll() -> None: ...
+
+    tasks = leftovers.Tasks()
+    guard.take()
+    with asyncio.Runner() as runner:
+        loop = runner.get_loop()
+        loop.run_until_complete(tasks(loop, poll()))
+    assert guard.take() == []
 
 
 def test_who_asks_keeps_no_process_and_without_proc_there_is_no_child() -> None:

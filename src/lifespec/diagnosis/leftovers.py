@@ -82,7 +82,7 @@ class Tasks:
         code = getattr(coroutine, "cr_code", None)  # of one that is written in C, the name alone
         source = getattr(code, "co_filename", function), getattr(code, "co_firstlineno", 0)
         self.sources.add(source)
-        by = asyncio.current_task()
+        by = asyncio.current_task(task.get_loop())  # the loop need not run yet
         if by is not None and by not in self.made:
             name = short_name(function)
             self.of_call[task] = BegunTask(name, made, source, time.monotonic())
