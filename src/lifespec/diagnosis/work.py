@@ -64,7 +64,7 @@ def _promise(frame: Any) -> Any:
             continue
         value = frame.f_locals.get(variable)
         if variable == "self":  # an item of work, which has the future beside what it calls
-            return value.future
+            return getattr(value, "future", None)  # Python 3.14 has another `run` within
         return value
     return None
 
